@@ -1,0 +1,62 @@
+package config
+
+import "time"
+
+// Every number that bounds or paces postern, one a line with its reason.
+// Packages below this one (wire, state, secret) keep their own.
+
+// Configuration files (C12).
+const (
+	MaxFileBytes    = 256 << 10 // one configuration file: 128 servers of 2 KiB
+	MaxServers      = 128       // in one file; more is a generated mistake
+	MaxIDBytes      = 32        // an id becomes half of an exposed tool name
+	MaxCommandBytes = 512       // a path, not a command line
+	MaxArgs         = 64        // arguments of one server
+	MaxArgBytes     = 4096      // one argument
+	MaxEnv          = 64        // declared variables of one server
+	MaxEnvBytes     = 4096      // the value of one variable
+	MaxCWDBytes     = 512       // a directory
+	MaxPolicies     = 64        // in one file
+	MaxPatterns     = 256       // in one list of patterns
+	MaxPatternBytes = 512       // one pattern
+	MaxNameBytes    = 32        // a policy's name; it also names files
+	MaxPathEntries  = 64        // directories of `path:`
+	MaxSecrets      = 128       // entries of `secrets:`
+	MaxDepth        = 32        // nesting of a configuration file; real ones need 5
+	MaxDiagnostics  = 200       // kept of one file; the rest is counted in one line
+)
+
+// One server: defaults, and the range a declaration may choose from.
+const (
+	DefaultTimeout      = 60 * time.Second  // of a call since its last sign of life
+	DefaultMaxTimeout   = 15 * time.Minute  // of a call altogether
+	DefaultStartTimeout = 15 * time.Second  // of a program that is already installed
+	RunnerStartTimeout  = 120 * time.Second // of a package runner that may download first
+	MaxTimeout          = 15 * time.Minute  // nothing waits longer than this
+	ShortTimeout        = time.Second       // below this a wrong unit is likely
+
+	DefaultConcurrency  = 8        // calls in flight to one server
+	MaxConcurrency      = 256      // beyond, a stdio server only queues them itself
+	DefaultQueue        = 64       // calls waiting for one server
+	MaxQueue            = 4096     // waiting calls cost memory each
+	DefaultMessageBytes = 4 << 20  // one message
+	MinMessageBytes     = 4 << 10  // an initialize result must fit
+	MaxMessageBytes     = 64 << 20 // one message at most; it is held in memory whole
+	DefaultQueueBytes   = 4 << 20  // unwritten bytes to one server
+	MinQueueBytes       = 4 << 10  // at least one usual message
+	MaxQueueBytes       = 64 << 20 // unwritten bytes at most
+)
+
+// The call log and the exposed names.
+const (
+	DefaultLogDays = 30         // days that rows are kept
+	MaxLogDays     = 3650       // ten years
+	DefaultLogFile = 64 << 20   // one file of rows
+	MinLogFile     = 1 << 20    // smaller only makes many files
+	MaxLogFile     = 1024 << 20 // larger is slow to copy and open
+	DefaultNameMax = 50         // clients put a prefix of 14 in front, providers stop at 64
+	MinNameMax     = 32         // room for a hash and something readable
+	MaxNameMax     = 64         // the providers' limit
+	MaxLevel       = 3          // trust levels are 0 to 3
+	AnonymousLevel = 1          // who proves no identity and has no default reads
+)
