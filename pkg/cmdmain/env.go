@@ -1,0 +1,77 @@
+package cmdmain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Env is everything a command gets from outside. Commands use it instead of
+// package os, so that a test can run two of them in one process.
+type Env struct {
+	Name           string          // "mcp-call"
+	Ctx            context.Context // cancelled by the first interrupt
+	Args           []string        // without the program's name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(name string) string
+	Environ        []string // "NAME=value"
+
+	// Help, when the application sets it, is asked before the usual help is
+	// printed; args are the arguments that stood beside --help. It returns
+	// true when it wrote the help itself.
+	Help func(args []string) (bool, error)
+
+	path       []string // verbs of the command line, for "mcp-x verb --help"
+	jsonErrors bool
+}
+
+func (e *Env) verb() string { return strings.Join(append([]string{e.Name}, e.path...), " ") }
+
+// IsTerminal tells whether stream, one of Env's three, is a terminal.
+func (e *Env) IsTerminal(stream any) bool {
+	if out, ok := stream.(*output); ok {
+		stream = out.w
+	}
+	f, ok := stream.(*os.File)
+	return ok && isTerminal(f.Fd())
+}
+
+// errClosedPipe is what a write to standard output returns once its reader is
+// gone. Only our own standard output makes it, never a pipe to a server.
+var errClosedPipe = errors.New("standard output was closed")
+
+// output is standard output with a memory: a write that failed fails the
+// command, also where a print's error was not looked at.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write is not for concurrent use; wire.Writer has one goroutine, printers too.
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	switch {
+	case err == nil:
+	case isClosedPipe(err):
+		o.err = errClosedPipe
+	default:
+		o.err = fmt.Errorf("cannot write standard output: %w", err)
+	}
+	return n, o.err
+}
+
+// SetWriteDeadline passes on to a standard output that has deadlines.
+func (o *output) SetWriteDeadline(t time.Time) error {
+	if d, ok := o.w.(interface{ SetWriteDeadline(time.Time) error }); ok {
+		return d.SetWriteDeadline(t)
+	}
+	return os.ErrNoDeadline
+}

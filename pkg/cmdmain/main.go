@@ -1,0 +1,153 @@
+package cmdmain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Main runs the command called name as this process and ends the process. app
+// is called once, with everything that came from outside.
+func Main(name string, app func(*Env) *cli.App) {
+	ctx, stop := notify(context.Background(), os.Exit)
+	code := Run(&Env{
+		Name: name, Ctx: ctx, Args: os.Args[1:],
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Getenv: os.Getenv, Environ: os.Environ(),
+	}, app)
+	stop()
+	os.Exit(int(code))
+}
+
+// Run is Main without the process: it runs app in env, says what went wrong,
+// and returns the code to end with.
+func Run(env *Env, app func(*Env) *cli.App) Exit {
+	out := &output{w: env.Stdout}
+	env.Stdout = out
+	err := env.run(app(env))
+	if err == nil {
+		err = out.err
+	}
+	if err == nil || errors.Is(err, errClosedPipe) {
+		return Done
+	}
+	failure := classify(err, env.Ctx.Err() != nil)
+	env.report(failure)
+	return failure.Exit
+}
+
+func (e *Env) run(app *cli.App) error {
+	prepare(app, e)
+	line, err := sortArgs(app, e.Args)
+	e.path, e.jsonErrors = line.path, line.json
+	switch {
+	case line.help:
+		return e.help(app, line)
+	case line.version:
+		return writeVersion(e.Stdout, e.Name)
+	case err != nil:
+		return err
+	}
+	return app.RunContext(e.Ctx, line.args)
+}
+
+func (e *Env) help(app *cli.App, line commandLine) error {
+	if e.Help != nil {
+		if done, err := e.Help(line.positional); done || err != nil {
+			return err
+		}
+	}
+	return writeHelp(e.Stdout, app, line.path)
+}
+
+// prepare closes the ways by which urfave/cli would print to standard output,
+// exit by itself, or cut a value at its commas.
+func prepare(app *cli.App, e *Env) {
+	app.Name, app.HelpName = e.Name, e.Name
+	app.Reader, app.ErrWriter = e.Stdin, e.Stderr
+	app.Writer = io.Discard // only its own usage texts go there
+	app.HideHelp, app.HideHelpCommand, app.HideVersion = true, true, true
+	app.DisableSliceFlagSeparator = true
+	app.ExitErrHandler = func(*cli.Context, error) {}
+	app.OnUsageError = usageError
+	app.Action = needsVerb(app.Action, app.Commands)
+	for _, c := range app.Commands {
+		prepareCommand(c)
+	}
+}
+
+func prepareCommand(c *cli.Command) {
+	c.HideHelp, c.HideHelpCommand = true, true
+	c.OnUsageError = usageError
+	c.Action = needsVerb(c.Action, c.Subcommands)
+	for _, sub := range c.Subcommands {
+		prepareCommand(sub)
+	}
+}
+
+// usageError keeps what the flag package said as a last resort; sortArgs finds
+// every mistake it knows before and says it in better words.
+func usageError(_ *cli.Context, err error, _ bool) error {
+	return &Error{Err: err, Exit: Usage}
+}
+
+// needsVerb is the action where only verbs make sense and none, or an unknown
+// one, was given.
+func needsVerb(action cli.ActionFunc, verbs []*cli.Command) cli.ActionFunc {
+	if action != nil {
+		return action
+	}
+	return func(c *cli.Context) error {
+		names := make([]string, 0, len(verbs))
+		for _, v := range verbs {
+			names = append(names, v.Names()...)
+		}
+		args, _ := Positional(c)
+		if len(args) == 0 {
+			return Usagef("a command is needed: %s", list(names))
+		}
+		return Usagef("unknown command %q%s", args[0], didYouMean(args[0], names))
+	}
+}
+
+// Positional gives the arguments that are neither flags nor verbs, and the
+// index at which `--` stood among them, -1 when there was none.
+func Positional(c *cli.Context) (args []string, dash int) {
+	dash = -1
+	for i, a := range c.Args().Slice() {
+		if a == "--" && dash < 0 {
+			dash = i
+			continue
+		}
+		args = append(args, a)
+	}
+	return args, dash
+}
+
+// Exactly returns the positional arguments when there are as many as names,
+// and a usage error that says which is missing or too many otherwise.
+func Exactly(c *cli.Context, names ...string) ([]string, error) {
+	args, _ := Positional(c)
+	switch {
+	case len(args) < len(names):
+		return nil, Usagef("%s is missing", names[len(args)])
+	case len(args) > len(names):
+		return nil, Usagef("unexpected argument %q", args[len(names)])
+	}
+	return args, nil
+}
+
+func list(names []string) string {
+	switch n := len(names); n {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	default:
+		return fmt.Sprintf("%s or %s", join(names[:n-1]), names[n-1])
+	}
+}
