@@ -60,3 +60,16 @@ const (
 	MaxLevel       = 3          // trust levels are 0 to 3
 	AnonymousLevel = 1          // who proves no identity and has no default reads
 )
+
+// Catalogs (C70, C71).
+const (
+	MaxCatalogBytes = 8 << 20         // one recorded catalog; the largest of 71 public servers has 2 MiB
+	MaxTools        = 500             // of one server; more drown any model
+	MaxSchemaBytes  = 256 << 10       // one schema; the largest public one has 90 KiB
+	MaxToolName     = 256             // bytes of a tool's own name; the protocol advises 128
+	MaxRefused      = 100             // refused items named in a catalog; the rest is counted
+	CatalogTTL      = 24 * time.Hour  // a recorded list counts as fresh
+	MinCatalogTTL   = time.Minute     // a server cannot ask for less
+	FailedDiscovery = 5 * time.Minute // a failed discovery is not repeated
+	MaxFailureBytes = 8 << 10         // the file that remembers one
+)
