@@ -73,3 +73,30 @@ const (
 	FailedDiscovery = 5 * time.Minute // a failed discovery is not repeated
 	MaxFailureBytes = 8 << 10         // the file that remembers one
 )
+
+// Sessions and calls.
+const (
+	ConfigCheckEvery  = time.Second            // how often files of the configuration are looked at (R90)
+	RefusalLogWait    = 100 * time.Millisecond // a refusal's row is waited for so long (C81)
+	LogFlush          = 2 * time.Second        // the log's queue at the end of a process
+	MaxReturnedSchema = 8 << 10                // a schema given back with refused arguments (R41)
+	AgentMessageBytes = 4 << 20                // one message of an agent (R1)
+	AgentQueueBytes   = 64 << 20               // unwritten bytes towards one agent: a stopped agent is not dead (R6)
+	SessionCalls      = 1024                   // requests of one session under way
+	MaxBatch          = 256                    // messages of one 2025-03-26 batch (R5)
+	ListPageBytes     = 1 << 20                // one page of an own list (R71)
+	InstructionBytes  = 4 << 10                // instructions in all (R67)
+	ListWait          = 5 * time.Second        // default of --list-wait (R66)
+	MaxListWait       = time.Minute            // an agent gives up a list sooner
+	ListChangedEvery  = 500 * time.Millisecond // list_changed at most so often (R54)
+	EndGrace          = 500 * time.Millisecond // answers under way when an agent closes its end
+	AgentFlush        = 500 * time.Millisecond // unwritten answers when a session ends
+)
+
+// Rows of the call log (C80, C81).
+const (
+	LogQueue       = 4096      // rows waiting to be written; a full queue drops, it never delays a call
+	LogRowBytes    = 64 << 10  // one row, one write
+	LogStringBytes = 1 << 10   // one string of a row; longer ones are cut
+	LogLineBytes   = 256 << 10 // a longer line of a log file is damage, not a row
+)
