@@ -68,10 +68,11 @@ const (
 	MaxSchemaBytes  = 256 << 10       // one schema; the largest public one has 90 KiB
 	MaxToolName     = 256             // bytes of a tool's own name; the protocol advises 128
 	MaxRefused      = 100             // refused items named in a catalog; the rest is counted
+	MaxFailureText  = 1 << 10         // of what a failed discovery said
 	CatalogTTL      = 24 * time.Hour  // a recorded list counts as fresh
 	MinCatalogTTL   = time.Minute     // a server cannot ask for less
 	FailedDiscovery = 5 * time.Minute // a failed discovery is not repeated
-	MaxFailureBytes = 8 << 10         // the file that remembers one
+	MaxFailureBytes = 32 << 10        // the file that remembers one; paths may be long
 )
 
 // Sessions and calls.
@@ -99,4 +100,14 @@ const (
 	LogRowBytes    = 64 << 10  // one row, one write
 	LogStringBytes = 1 << 10   // one string of a row; longer ones are cut
 	LogLineBytes   = 256 << 10 // a longer line of a log file is damage, not a row
+)
+
+// Trust and what it covers (C50, C51, C23).
+const (
+	MaxTrustFile    = 1 << 20  // trust.json: 4096 records of 256 bytes
+	MaxTrustRecords = 4096     // beyond, a lookup on every call is no longer cheap
+	MaxEnvFile      = 64 << 10 // one env_file: 256 names of 256 bytes
+	MaxCoveredFile  = 64 << 20 // a script or data file that an approval hashes
+	MaxExecutable   = 1 << 30  // an executable that an approval hashes; node has 120 MB
+	MaxPosternDepth = 3        // posterns below each other before it is taken for a loop
 )
