@@ -1,0 +1,32 @@
+// Package policy answers one question: may this subject use this tool? It
+// starts nothing, reads nothing and keeps nothing; Decide is a pure function of
+// its two arguments, so that listing, calling and explaining cannot disagree
+// (R54).
+//
+// # The table
+//
+// The first line that applies gives the verdict and names its rule (R50):
+//
+//	1  a deny pattern matches                          deny, denied_by
+//	5  server not in servers, or tools misses it       deny, not_permitted
+//	6  tier not in allow, or above the level           deny, not_permitted
+//	7  an ask pattern matches, or class is unknown     ask
+//	8  otherwise                                       allow
+//
+// Lines 2, 3 and 4 of R50 speak of callers with a token; nobody proves an
+// identity yet. With several policies (R52) a line applies as soon as it
+// applies to one of them: a further policy can only take away.
+//
+// # Patterns
+//
+// Everything is matched on whole strings, with * for any run and ? for one
+// character (R53). A pattern is one of
+//
+//	SERVER/TOOL       split at the first slash, part by part, original names
+//	SERVER__TOOL      on the joined original names; deny and ask also try the
+//	                  name the agent sees
+//	exec:GLOB         the declared command and arguments, joined by spaces
+//
+// A rule for server db never catches db_prod: no pattern is a prefix match
+// unless it ends in a star.
+package policy

@@ -1,0 +1,77 @@
+package policy
+
+import (
+	"fmt"
+
+	"postern/pkg/config"
+)
+
+// Policy is one compiled policy. It is never changed after Compile and may be
+// used from several goroutines.
+type Policy struct {
+	at         string
+	servers    []string
+	toolsGiven bool
+	tools      []pattern
+	deny, ask  []pattern
+	allow      tierSet
+}
+
+// PatternError says which pattern of a policy cannot be understood.
+type PatternError struct {
+	At, Text string
+	Err      error
+}
+
+// Error names the place, the pattern and what is wrong with it.
+func (e *PatternError) Error() string { return fmt.Sprintf("%s: pattern %q: %v", e.At, e.Text, e.Err) }
+
+// Unwrap gives the reason alone.
+func (e *PatternError) Unwrap() error { return e.Err }
+
+// Compile prepares a declared policy. The error is a *PatternError; there is no
+// policy then, because half of one would allow what the other half denies.
+func Compile(p *config.Policy) (*Policy, error) {
+	out := &Policy{at: p.At, toolsGiven: p.Tools != nil, allow: setOf(p.Allow)}
+	for _, s := range p.Servers {
+		out.servers = append(out.servers, s.Text)
+	}
+	var err error
+	if out.tools, err = parsePatterns(p.Tools); err != nil {
+		return nil, err
+	}
+	if out.deny, err = parsePatterns(p.Deny); err != nil {
+		return nil, err
+	}
+	if out.ask, err = parsePatterns(p.Ask); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// covers is line 5 of the table for one policy.
+func (p *Policy) covers(t *Tool) bool {
+	if !p.names(t.Server) {
+		return false
+	}
+	if !p.toolsGiven {
+		return true
+	}
+	_, ok := first(p.tools, t, false)
+	return ok
+}
+
+func (p *Policy) names(server string) bool {
+	for _, s := range p.servers {
+		if Match(s, server) {
+			return true
+		}
+	}
+	return false
+}
+
+// Subject is who wants to use a tool. The zero Subject may use nothing.
+type Subject struct {
+	Level    int       // 0 to 3, R51; any other number allows nothing
+	Policies []*Policy // all of them must agree, R52; none allows nothing
+}
