@@ -97,8 +97,10 @@ func flagRow(names []string, doc cli.DocGenerationFlag) [2]string {
 	row := [2]string{strings.Join(left, ", "), text}
 	if doc.TakesValue() {
 		row[0] += " " + value
-		if d := doc.GetDefaultText(); d != "" {
-			row[1] += " (default " + d + ")"
+		switch d := doc.GetDefaultText(); d {
+		case "", "0", "0s": // unset, and not worth a word
+		default:
+			row[1] += " (default " + strings.Trim(d, `"`) + ")"
 		}
 	}
 	return row

@@ -104,13 +104,15 @@ func needsVerb(action cli.ActionFunc, verbs []*cli.Command) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		names := make([]string, 0, len(verbs))
 		for _, v := range verbs {
-			names = append(names, v.Names()...)
+			if !v.Hidden {
+				names = append(names, v.Name)
+			}
 		}
 		args, _ := Positional(c)
 		if len(args) == 0 {
 			return Usagef("a command is needed: %s", list(names))
 		}
-		return Usagef("unknown command %q%s", args[0], didYouMean(args[0], names))
+		return Usagef("unknown command %q%s", args[0], didYouMean(args[0], names, plain))
 	}
 }
 

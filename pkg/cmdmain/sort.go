@@ -1,7 +1,6 @@
 package cmdmain
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,7 +148,7 @@ func (s *sorter) builtin(token, name string) {
 				known = append(known, f.Names()...)
 			}
 		}
-		s.fail(Usagef("unknown flag %s%s", dashes(name), didYouMean(name, known)))
+		s.fail(Usagef("unknown flag %s%s", dashes(name), didYouMean(name, known, dashes)))
 	}
 }
 
@@ -224,19 +223,22 @@ func dashes(name string) string {
 
 func join(names []string) string { return strings.Join(names, ", ") }
 
-// didYouMean is a half sentence that names the nearest known word, or "".
-func didYouMean(word string, known []string) string {
-	best, distance := "", len(word)/3+2 // one slip for short words, more for long ones
+// didYouMean is a half sentence that names the nearest known word as shown, or
+// "" when none is near.
+func didYouMean(word string, known []string, shown func(string) string) string {
+	best, limit := "", len(word)/3+1 // a slip for every three letters
 	for _, k := range known {
-		if d := editDistance(word, k); d < distance {
-			best, distance = k, d
+		if d := editDistance(word, k); d < limit {
+			best, limit = k, d
 		}
 	}
 	if best == "" {
 		return ""
 	}
-	return fmt.Sprintf("; did you mean %q", best)
+	return "; did you mean " + shown(best)
 }
+
+func plain(word string) string { return word }
 
 // editDistance counts the insertions, deletions and replacements of bytes that
 // turn a into b. Both are words of a command line, so it stays small.

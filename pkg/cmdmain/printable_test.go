@@ -1,0 +1,72 @@
+package cmdmain
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// S4: nothing foreign moves the cursor, reorders a line or hides on a terminal.
+func TestPrintable(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"", ""},
+		{"plain text ~", "plain text ~"},
+		{"Grüße, 世界 ❤", "Grüße, 世界 ❤"},
+		{"\x1b[2J", `\u{1b}[2J`},
+		{"a\tb\r\nc\x00", `a\u{9}b\u{d}\u{a}c\u{0}`},
+		{"\x7f\u0080\u009b", `\u{7f}\u{80}\u{9b}`},
+		{"\u202egnp.exe\u2066", `\u{202e}gnp.exe\u{2066}`},
+		{"a\u200bb\u200d\ufeff\u00ad", `a\u{200b}b\u{200d}\u{feff}\u{ad}`},
+		{"x\u2028y\u00a0z", `x\u{2028}y\u{a0}z`},
+		{"\u3164\u2800\ufe0f\U000e0041\U000e0101", `\u{3164}\u{2800}\u{fe0f}\u{e0041}\u{e0101}`},
+		{"\xff\xc3(\xed\xa0\x80", `\xFF\xC3(\xED\xA0\x80`},
+		{"\ufffd", "\ufffd"},
+	} {
+		if got := Printable(tc.in); got != tc.want {
+			t.Errorf("Printable(%q) = %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
+
+func FuzzPrintable(f *testing.F) {
+	f.Add("a\x1b[31m\xff\u202e")
+	f.Add(strings.Repeat("\xf0\x9f", 5))
+	f.Fuzz(func(t *testing.T, s string) {
+		out := Printable(s)
+		if !utf8.ValidString(out) || strings.ContainsAny(out, "\x1b\r\n\t\x00\x7f\u202e\u200b") {
+			t.Errorf("Printable(%q) = %q", s, out)
+		}
+		if again := Printable(out); again != out {
+			t.Errorf("not stable: %q, then %q", out, again)
+		}
+	})
+}
+
+// S4: long arguments lose their middle and say how much.
+func TestCut(t *testing.T) {
+	for _, tc := range []struct {
+		in   string
+		max  int
+		want string
+	}{
+		{"short", 5, "short"},
+		{"abcdefghij", 4, "ab…(6 more)…ij"},
+		{"äöüßäöüß", 3, "ä…(5 more)…üß"},
+		{"abc", 0, "…(3 more)…"},
+	} {
+		if got := Cut(tc.in, tc.max); got != tc.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", tc.in, tc.max, got, tc.want)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"allow", "allow", 0}, {"alow", "allow", 1}} {
+		if got := editDistance(tc.a, tc.b); got != tc.want {
+			t.Errorf("editDistance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
