@@ -90,6 +90,7 @@ const (
 	ListWait          = 5 * time.Second        // default of --list-wait (R66)
 	MaxListWait       = time.Minute            // an agent gives up a list sooner
 	ListChangedEvery  = 500 * time.Millisecond // list_changed at most so often (R54)
+	MaxPosternDepth   = 3                      // postern started by postern so often is a loop (C23)
 	EndGrace          = 500 * time.Millisecond // answers under way when an agent closes its end
 	AgentFlush        = 500 * time.Millisecond // unwritten answers when a session ends
 )
@@ -109,5 +110,4 @@ const (
 	MaxEnvFile      = 64 << 10 // one env_file: 256 names of 256 bytes
 	MaxCoveredFile  = 64 << 20 // a script or data file that an approval hashes
 	MaxExecutable   = 1 << 30  // an executable that an approval hashes; node has 120 MB
-	MaxPosternDepth = 3        // posterns below each other before it is taken for a loop
 )

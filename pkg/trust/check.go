@@ -1,0 +1,178 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"postern/pkg/config"
+)
+
+// Check decides whether srv may be started now, and is the only way to an
+// Approved. It reads files and looks names up, in env.Secrets as well, but
+// starts nothing on behalf of a project and reaches no network.
+//
+// Its errors, in the order in which things are looked at: *DisabledError;
+// *NotTrustedError by the record's status; *SelfError for the depth;
+// *UnavailableError for a value, file or directory that is missing;
+// *ExecutableError; *SelfError; and for a project's server *NotTrustedError
+// (Stale) when its values expand to something else than what was approved, and
+// *ChangedError when its executable or a covered file differs.
+func Check(r *Records, srv *config.Server, env *Environ) (*Approved, error) {
+	if !srv.Enabled {
+		return nil, &DisabledError{Server: srv.ID}
+	}
+	status, rec := r.Status(srv)
+	if status != Trusted {
+		return nil, &NotTrustedError{Server: srv.ID, Status: status, Project: srv.Project}
+	}
+	if env.Depth >= config.MaxPosternDepth {
+		return nil, &SelfError{Server: srv.ID, Depth: env.Depth}
+	}
+	if srv.Unavailable != "" {
+		return nil, &UnavailableError{Server: srv.ID, Why: srv.Unavailable}
+	}
+	var recorded []string
+	if rec != nil {
+		recorded = rec.Env
+	}
+	v, err := newValues(srv, env, r.project, recorded)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPlan(v, env, r.project)
+	if err != nil {
+		return nil, err
+	}
+	if isSelf(p.program, env.Self) {
+		return nil, &SelfError{Server: srv.ID}
+	}
+	if rec != nil {
+		if err := compare(r.hashes, srv, rec, p); err != nil {
+			return nil, err
+		}
+	}
+	all, expanded, err := v.environment(env)
+	if err != nil {
+		return nil, err
+	}
+	p.env = append(all, fmt.Sprintf("POSTERN_DEPTH=%d", env.Depth+1))
+	return &Approved{server: srv, record: rec, plan: p, hashes: r.hashes, key: key(srv, p, expanded)}, nil
+}
+
+// key is the digest of R20. It covers p.dir as well, since a cwd may be a link.
+func key(srv *config.Server, p *plan, env []string) string {
+	return sha([][]string{
+		{string(srv.Scope), srv.Project, srv.ID, srv.Digest, p.program.path, p.command, p.cwd, p.dir},
+		p.args, env,
+	})
+}
+
+// compare holds a plan against the record of its server.
+func compare(h *hashes, srv *config.Server, rec *Record, p *plan) error {
+	stale := func(why string) error {
+		return &NotTrustedError{Server: srv.ID, Status: Stale, Project: srv.Project, Why: []string{why}}
+	}
+	for _, name := range codeVariables(srv) {
+		if !slices.Contains(rec.Env, name) {
+			return stale(name + ", which changes what code runs, was not allowed")
+		}
+	}
+	if p.expanded != rec.Expanded {
+		return stale("its command, arguments or directory expand to other values")
+	}
+	if err := compareProgram(h, srv, rec.Executable, p.program); err != nil {
+		return err
+	}
+	return compareFiles(h, srv, rec.Files, p.files)
+}
+
+// compareProgram applies C51: by path alone where root holds the file, else by
+// path and digest.
+func compareProgram(h *hashes, srv *config.Server, want *Executable, p *program) error {
+	if p.path != want.Path {
+		return &ChangedError{Server: srv.ID, Path: p.path, What: "is found instead of " + want.Path}
+	}
+	if want.RootOwned && p.rootOwned {
+		return nil
+	}
+	sum, err := h.sum(p.source())
+	return changed(srv, p.path, want.SHA256, sum, err)
+}
+
+// compareFiles holds the covered files against the record: the same ones, with
+// the same content.
+func compareFiles(h *hashes, srv *config.Server, want []FileRecord, files []string) error {
+	for _, f := range want {
+		sum, err := h.sum(projectFile(srv.Project, f.Path))
+		if err := changed(srv, f.Path, f.SHA256, sum, err); err != nil {
+			return err
+		}
+	}
+	for _, path := range files {
+		if !slices.ContainsFunc(want, func(f FileRecord) bool { return f.Path == path }) {
+			return &ChangedError{Server: srv.ID, Path: path, What: "was not there when it was approved"}
+		}
+	}
+	return nil
+}
+
+func changed(srv *config.Server, path, want, got string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &ChangedError{Server: srv.ID, Path: path, What: "is gone"}
+	case err != nil:
+		return &ChangedError{Server: srv.ID, Path: path, What: "cannot be read: " + err.Error()}
+	case !strings.EqualFold(want, got):
+		return &ChangedError{Server: srv.ID, Path: path, What: "has changed"}
+	}
+	return nil
+}
+
+// Verify looks again whether executable and files are as approved: a stat for
+// each while nothing changed. Its error is a *ChangedError. The user's own
+// servers are not held to anything and always pass.
+func (a *Approved) Verify() error {
+	if a.record == nil {
+		return nil
+	}
+	now, err := inspect(a.plan.program.path)
+	if err != nil {
+		return &ChangedError{Server: a.server.ID, Path: a.plan.program.path, What: err.Error()}
+	}
+	if err := compareProgram(a.hashes, a.server, a.record.Executable, now); err != nil {
+		return err
+	}
+	return compareFiles(a.hashes, a.server, a.record.Files, nil)
+}
+
+var errNotApproved = errors.New("this server was not approved")
+
+// Launch gives what to execute, after one more Verify. A binary that the record
+// holds by digest comes as the open descriptor whose content was compared;
+// the caller closes File. Errors: *ChangedError, or what kept the executable
+// from being opened.
+func (a *Approved) Launch() (Launch, error) {
+	if a == nil || a.plan == nil {
+		return Launch{}, errNotApproved
+	}
+	if err := a.Verify(); err != nil {
+		return Launch{}, err
+	}
+	p := a.plan
+	l := Launch{Path: p.program.path, Args: slices.Clone(p.args), Env: slices.Clone(p.env), Dir: p.dir}
+	if a.record == nil || a.record.Executable.RootOwned || !p.program.binary {
+		return l, nil
+	}
+	f, sum, err := a.hashes.opened(p.program.source())
+	if err := changed(a.server, p.program.path, a.record.Executable.SHA256, sum, err); err != nil {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+		return Launch{}, err
+	}
+	l.File = f
+	return l, nil
+}

@@ -1,0 +1,245 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"postern/pkg/config"
+	"postern/pkg/secret"
+	"postern/pkg/state"
+)
+
+// values expands one declaration and remembers where each name came from.
+type values struct {
+	srv     *config.Server
+	sources *secret.Sources
+	origins map[string]secret.Origin
+}
+
+// newValues prepares the places a server's names come from (C30). project is
+// the session's; recorded are the names an approval shows, which matter for a
+// project's server only.
+func newValues(srv *config.Server, env *Environ, project string, recorded []string) (*values, error) {
+	file, err := readEnvFile(srv, project)
+	if err != nil {
+		return nil, err
+	}
+	s := &secret.Sources{
+		EnvFile: file, Environment: variables(env.Hub), Agent: variables(env.Agent),
+		AgentNames: srv.AgentEnv, Recorded: recorded, Project: srv.Scope != config.User,
+	}
+	if !s.Project {
+		s.Secrets = env.Secrets
+	}
+	return &values{srv: srv, sources: s, origins: map[string]secret.Origin{}}, nil
+}
+
+// variables looks names up in environ; of a name that is there twice the last
+// one counts, as it does for Inherited.
+func variables(environ []string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for _, entry := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(entry, name); ok && strings.HasPrefix(value, "=") {
+				return value[1:], true
+			}
+		}
+		return "", false
+	}
+}
+
+// readEnvFile reads the server's env_file: inside the project by its handle, or
+// under the demands of C5 for the user's own.
+func readEnvFile(srv *config.Server, project string) (map[string]string, error) {
+	if srv.EnvFile == "" {
+		return nil, nil
+	}
+	data, err := envFileBytes(srv, project)
+	if err == nil {
+		var file map[string]string
+		if file, err = secret.ParseEnvFile(data); err == nil {
+			return file, nil
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("it does not exist or is empty")
+	}
+	return nil, &UnavailableError{Server: srv.ID, Why: fmt.Sprintf("env_file %s cannot be used: %v", srv.EnvFile, err)}
+}
+
+func envFileBytes(srv *config.Server, project string) ([]byte, error) {
+	path := absolute(srv.Base(), srv.EnvFile)
+	if srv.Scope == config.User {
+		data, _, err := state.ReadFile(path, state.Check{Max: config.MaxEnvFile, Private: true, Project: project})
+		return data, err
+	}
+	rel, ok := within(srv.Project, path)
+	if !ok {
+		return nil, errors.New("it lies outside the project")
+	}
+	root, err := os.OpenRoot(srv.Project)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	data, _, err := state.ReadInRoot(root, rel, config.MaxEnvFile)
+	return data, err
+}
+
+// expand returns text with its references replaced.
+func (v *values) expand(text string) (string, error) {
+	t, err := secret.ParseTemplate(text)
+	if err != nil {
+		return "", &UnavailableError{Server: v.srv.ID, Why: err.Error()}
+	}
+	var defaulted []string
+	out, err := t.Expand(func(name string) (string, error) {
+		value, from, err := v.sources.Lookup(name)
+		switch {
+		case err == nil:
+			v.origins[name] = from
+		case secret.IsMissing(err):
+			defaulted = append(defaulted, name)
+		}
+		return value, err
+	})
+	if err != nil {
+		return "", v.unavailable(err)
+	}
+	for _, name := range defaulted {
+		v.origins[name] = secret.FromDefault
+	}
+	return out, nil
+}
+
+func (v *values) expandAll(texts []string) ([]string, error) {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		var err error
+		if out[i], err = v.expand(text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// unavailable words a failed lookup, with the place where the value belongs.
+func (v *values) unavailable(err error) error {
+	var missing *secret.MissingError
+	if !errors.As(err, &missing) {
+		return &UnavailableError{Server: v.srv.ID, Why: err.Error()}
+	}
+	e := &UnavailableError{Server: v.srv.ID, Name: missing.Name}
+	project := v.srv.Scope != config.User
+	switch {
+	case project && missing.InAgent:
+		e.Hint = "mcp-trust allow " + v.srv.ID
+	case missing.InAgent:
+		e.Hint = fmt.Sprintf("your shell has it: add agent_env: [%s] to server %s at %s", missing.Name, v.srv.ID, v.srv.At())
+	case project:
+		e.Hint = fmt.Sprintf("export %s before the agent starts, or put it into the server's env_file", missing.Name)
+	default:
+		e.Hint = fmt.Sprintf("put %s into the env_file of server %s, into secrets: of mcp.yaml, or into the environment", missing.Name, v.srv.ID)
+	}
+	return e
+}
+
+// environment makes the child's whole environment (C32): the declared variables
+// over the inherited part. expanded holds the part that depends on values.
+func (v *values) environment(env *Environ) (all, expanded []string, err error) {
+	set := map[string]string{}
+	for _, entry := range secret.Inherited(env.Hub, v.srv.InheritEnv) {
+		name, value, _ := strings.Cut(entry, "=")
+		set[name] = value
+	}
+	own := map[string]string{}
+	if v.srv.InheritEnv.Mode == "list" {
+		v.fromAgent(env, set, own)
+	}
+	for _, d := range v.srv.Env {
+		if secret.Withheld(d.Name) {
+			return nil, nil, &UnavailableError{Server: v.srv.ID, Why: "env may not set " + d.Name}
+		}
+		if own[d.Name], err = v.expand(d.Value); err != nil {
+			return nil, nil, err
+		}
+	}
+	maps.Copy(set, own)
+	return entries(set), entries(own), nil
+}
+
+// fromAgent adds listed variables that the hub lacks and the agent may give.
+func (v *values) fromAgent(env *Environ, set, own map[string]string) {
+	allowed := v.sources.AgentNames
+	if v.sources.Project {
+		allowed = v.sources.Recorded
+	}
+	for _, entry := range secret.Inherited(env.Agent, v.srv.InheritEnv) {
+		name, value, _ := strings.Cut(entry, "=")
+		if _, have := set[name]; !have && slices.Contains(allowed, name) {
+			set[name], own[name] = value, value
+			v.origins[name] = secret.FromAgent
+		}
+	}
+}
+
+func entries(set map[string]string) []string {
+	out := make([]string, 0, len(set))
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, name+"="+set[name])
+	}
+	return out
+}
+
+// referenced lists the names that a declaration refers to or inherits by name.
+func referenced(srv *config.Server) []string {
+	texts := append([]string{srv.Command, srv.CWD}, srv.Args...)
+	for _, e := range srv.Env {
+		texts = append(texts, e.Value)
+	}
+	var names []string
+	for _, text := range texts {
+		if t, err := secret.ParseTemplate(text); err == nil {
+			names = append(names, t.Names()...)
+		}
+	}
+	if srv.InheritEnv.Mode == "list" {
+		names = append(names, srv.InheritEnv.Names...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// codeVariables lists the variables a declaration sets or inherits by name
+// that change what code runs (C33).
+func codeVariables(srv *config.Server) []string {
+	var names []string
+	for _, e := range srv.Env {
+		names = append(names, e.Name)
+	}
+	if srv.InheritEnv.Mode == "list" {
+		names = append(names, srv.InheritEnv.Names...)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !secret.ChangesCode(n) })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// absolute is path as seen from base.
+func absolute(base, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(base, path)
+}
+
+// within returns path relative to root when it lies in it by its text.
+func within(root, path string) (string, bool) {
+	rel, err := filepath.Rel(root, path)
+	return rel, err == nil && root != "" && filepath.IsLocal(rel)
+}
