@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,32 +23,44 @@ type Check struct {
 // *UnsafeError and *TooLargeError. Symlinks are followed; what Private demands
 // then holds for the link's directory and for its target's.
 func ReadFile(path string, c Check) ([]byte, Stamp, error) {
-	real := path
-	if c.Private {
-		var err error
-		if real, err = checkPlace(path, c.Project); err != nil {
-			return nil, Stamp{}, err
-		}
-	}
-	flag := os.O_RDONLY | openNonblock
-	if c.Private {
-		flag |= openNoFollow // real has no link in it any more
-	}
-	f, err := os.OpenFile(real, flag, 0)
+	f, err := Open(path, c)
 	if err != nil {
 		return nil, Stamp{}, err
 	}
 	defer f.Close()
-	data, stamp, err := readOpen(f, path, c.Max, func(fi fs.FileInfo) error {
+	data, stamp, err := readOpen(f, path, c.Max)
+	if err == nil && len(data) == 0 {
+		return nil, stamp, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
+	return data, stamp, err
+}
+
+// Open opens path for reading in pieces, as the call log is read, after the
+// judgement of ReadFile; c.Max is not looked at. Only regular files are opened,
+// and none is waited for. The caller closes it and bounds what it reads.
+func Open(path string, c Check) (*os.File, error) {
+	real, flag := path, os.O_RDONLY|openNonblock
+	if c.Private {
+		var err error
+		if real, err = checkPlace(path, c.Project); err != nil {
+			return nil, err
+		}
+		flag |= openNoFollow // real has no link in it any more
+	}
+	f, err := os.OpenFile(real, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	err = checkOpen(f, path, func(fi fs.FileInfo) error {
 		if !c.Private {
 			return nil
 		}
 		return checkPrivateFile(path, fi)
 	})
-	if err == nil && len(data) == 0 {
-		return nil, stamp, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return data, stamp, err
+	return f, nil
 }
 
 // checkPlace applies the part of C5 that is about where a file lies, and
@@ -91,24 +104,34 @@ func ReadInRoot(root *os.Root, name string, max int64) ([]byte, Stamp, error) {
 	}
 	defer f.Close()
 	path := filepath.Join(root.Name(), name)
-	return readOpen(f, path, max, func(fi fs.FileInfo) error {
+	err = checkOpen(f, path, func(fi fs.FileInfo) error {
 		if uid := ownerOf(fi); hasOwners && uid != os.Geteuid() && uid != 0 {
 			return &UnsafeError{Path: path, Why: fmt.Sprintf("belongs to user id %d, neither to yours (%d) nor to root", uid, os.Geteuid())}
 		}
 		return nil
 	})
-}
-
-// readOpen judges and reads one open file; path is only for messages.
-func readOpen(f *os.File, path string, max int64, judge func(fs.FileInfo) error) ([]byte, Stamp, error) {
-	fi, err := f.Stat()
 	if err != nil {
 		return nil, Stamp{}, err
 	}
-	if !fi.Mode().IsRegular() {
-		return nil, Stamp{}, &UnsafeError{Path: path, Why: "is not a regular file"}
+	return readOpen(f, path, max)
+}
+
+// checkOpen judges one open file; path is only for messages.
+func checkOpen(f *os.File, path string, judge func(fs.FileInfo) error) error {
+	fi, err := f.Stat()
+	if err != nil {
+		return err
 	}
-	if err := judge(fi); err != nil {
+	if !fi.Mode().IsRegular() {
+		return &UnsafeError{Path: path, Why: "is not a regular file"}
+	}
+	return judge(fi)
+}
+
+// readOpen reads one open file that was judged already.
+func readOpen(f *os.File, path string, max int64) ([]byte, Stamp, error) {
+	fi, err := f.Stat()
+	if err != nil {
 		return nil, Stamp{}, err
 	}
 	if fi.Size() > max {

@@ -1,0 +1,61 @@
+package calllog
+
+import (
+	"slices"
+	"time"
+
+	"postern/pkg/wire"
+)
+
+// matcher judges lines by one query. It keeps its buffers between lines.
+type matcher struct {
+	since, until time.Time
+	filters      []Filter
+	names        []string    // of the members it reads: v, ts, then those of filters
+	spans        []wire.Span // of those members in the present line
+	at           []int       // of each filter, its index in names
+}
+
+func newMatcher(q *Query) *matcher {
+	m := &matcher{since: q.Since, until: q.Until, filters: q.Filters, names: []string{"v", "ts"}}
+	for _, f := range q.Filters {
+		i := slices.Index(m.names, f.member)
+		if i < 0 {
+			i = len(m.names)
+			m.names = append(m.names, f.member)
+		}
+		m.at = append(m.at, i)
+	}
+	m.spans = make([]wire.Span, len(m.names))
+	return m
+}
+
+// judge reports whether line is a row at all, and whether the query wants it. A
+// row is a JSON object with a version and a start time, in which no member that
+// is read can be taken for two.
+func (m *matcher) judge(line []byte) (row, wanted bool) {
+	if wire.Lookup(line, m.names, m.spans) != nil {
+		return false, false
+	}
+	v := m.spans[0].Of(line)
+	if len(v) == 0 || v[0] < '1' || v[0] > '9' {
+		return false, false
+	}
+	ts := m.spans[1].Of(line)
+	if len(ts) < 2 || ts[0] != '"' {
+		return false, false
+	}
+	start, err := time.Parse(time.RFC3339Nano, string(ts[1:len(ts)-1]))
+	if err != nil {
+		return false, false
+	}
+	if start.Before(m.since) || !m.until.IsZero() && !start.Before(m.until) {
+		return true, false
+	}
+	for i := range m.filters {
+		if !m.filters[i].match(m.spans[m.at[i]].Of(line)) {
+			return true, false
+		}
+	}
+	return true, true
+}
