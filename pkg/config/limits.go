@@ -111,3 +111,20 @@ const (
 	MaxCoveredFile  = 64 << 20 // a script or data file that an approval hashes
 	MaxExecutable   = 1 << 30  // an executable that an approval hashes; node has 120 MB
 )
+
+// One connection to a server on stdio.
+const (
+	StdinTimeout           = 10 * time.Second       // nothing taken for so long: the server does not read (R6)
+	ProbeTimeout           = 5 * time.Second        // a remembered modern server that ignores server/discover (R13)
+	NoiseLines             = 1000                   // lines in a row that are no JSON-RPC: this is no server (R3)
+	NoiseBytes             = 1 << 20                // the same in bytes
+	NotificationsPerSecond = 1000                   // what comes beyond is dropped (R3)
+	MaxListPages           = 100                    // pages of one list (R14)
+	StderrTail             = 2 << 10                // last lines of stderr in a message
+	StderrLogBytes         = 1 << 20                // one stderr log, then .1
+	SettleGrace            = 250 * time.Millisecond // exit status, last answers and last stderr come by three ways
+	FlushGrace             = 100 * time.Millisecond // queued messages, such as cancellations, before stdin is closed
+	EOFGrace               = 500 * time.Millisecond // to end by itself at the end of stdin (R12)
+	TermGrace              = 3 * time.Second        // to end when asked; docker stops a container in this time
+	KillGrace              = 2 * time.Second        // to vanish when killed
+)

@@ -161,7 +161,8 @@ func (c *Config) Server(id string) *Server {
 // Current reports whether no file that Load looked at has changed since.
 func (c *Config) Current() bool {
 	for path, stamp := range c.Stamps {
-		if now, err := state.StampOf(path); err != nil || now != stamp {
+		// A file that cannot be looked at has the zero stamp, then and now.
+		if now, _ := state.StampOf(path); now != stamp {
 			return false
 		}
 	}

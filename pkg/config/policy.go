@@ -1,0 +1,76 @@
+package config
+
+import "slices"
+
+func policyFields() []field[Policy] {
+	return []field[Policy]{
+		{"servers", userOnly, "Servers", func(r *reader, p *Policy, n *node, path string) { p.Servers = r.patterns(n, path, checkGlob) }},
+		{"tools", userOnly, "Tools", func(r *reader, p *Policy, n *node, path string) { p.Tools = r.patterns(n, path, CheckPattern) }},
+		{"deny", userOnly, "Deny", func(r *reader, p *Policy, n *node, path string) { p.Deny = r.patterns(n, path, CheckPattern) }},
+		{"ask", userOnly, "Ask", func(r *reader, p *Policy, n *node, path string) { p.Ask = r.patterns(n, path, CheckPattern) }},
+		{"allow", userOnly, "Allow", readAllow},
+		{name: "ask_via", where: userOnly}, {name: "exposure", where: userOnly}, {name: "top_k", where: userOnly},
+		{name: "max_description_chars", where: userOnly}, {name: "max_result_bytes", where: userOnly},
+		{name: "facade", where: userOnly}, {name: "models", where: userOnly},
+	}
+}
+
+func readPolicies(r *reader, u *userFile, n *node, path string) {
+	if n.kind == kindNull || !r.want(n, path, kindMapping) {
+		return
+	}
+	if len(n.members) > MaxPolicies {
+		r.fail(n.pos, path, "more than %d policies", MaxPolicies)
+		return
+	}
+	for _, m := range n.members {
+		where := join(path, m.name)
+		if err := checkName(m.name); err != nil {
+			r.fail(m.pos, where, "%s", err)
+			continue
+		}
+		if u.policies[m.name] != nil {
+			r.fail(m.pos, where, "given twice")
+			continue
+		}
+		p := &Policy{Name: m.name, At: r.place(m.pos), Allow: []Tier{TierRead}}
+		readFields(r, p, m.value, where, policyFields())
+		u.policies[m.name] = p
+	}
+}
+
+// readAllow reads the tiers. An empty list would not mean what it says, since
+// a policy without the field allows reading.
+func readAllow(r *reader, p *Policy, n *node, path string) {
+	tiers := list(r, n, path, 4, func(n *node, path string) (Tier, bool) {
+		return choice(r, n, path, TierRead, TierWrite, TierExecute, TierAdmin)
+	})
+	if n.kind == kindList && len(n.items) == 0 {
+		r.fail(n.pos, path, "is empty; to allow nothing deny \"*\"")
+	}
+	slices.SortFunc(tiers, func(a, b Tier) int { return rank(a) - rank(b) })
+	p.Allow = slices.Compact(tiers)
+}
+
+func rank(t Tier) int {
+	return slices.Index([]Tier{TierRead, TierWrite, TierExecute, TierAdmin}, t)
+}
+
+func readDefaults(r *reader, u *userFile, n *node, path string) {
+	d := &Defaults{At: r.place(n.pos), TrustLevel: AnonymousLevel}
+	readFields(r, d, n, path, []field[Defaults]{
+		{"policy", userOnly, "Policy", func(r *reader, d *Defaults, n *node, path string) {
+			if r.want(n, path, kindString) {
+				d.Policy = n.text
+			}
+		}},
+		{"trust_level", userOnly, "TrustLevel", func(r *reader, d *Defaults, n *node, path string) {
+			d.TrustLevel = r.integer(n, path, 0, MaxLevel)
+		}},
+		{name: "require_pin", where: userOnly},
+	})
+	if n.kind == kindMapping && n.get("policy") == nil {
+		r.fail(n.pos, path, "policy is missing; without one defaults mean nothing")
+	}
+	u.defaults = d
+}

@@ -1,0 +1,182 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"postern/pkg/secret"
+)
+
+// userFile is what the user's mcp.yaml says.
+type userFile struct {
+	servers  []*Server
+	policies map[string]*Policy
+	defaults *Defaults
+	log      Log
+	namesMax int
+	path     []string
+	secrets  map[string]string
+}
+
+// userFields is every field at the top of the user's file.
+func userFields() []field[userFile] {
+	return []field[userFile]{
+		{"version", userOnly, "", readVersion[userFile]},
+		{"servers", userOnly, "servers", func(r *reader, u *userFile, n *node, path string) {
+			u.servers = readServers(r, n, path, filepath.Dir(r.file), "")
+		}},
+		{"secrets", userOnly, "secrets", readSecrets},
+		{"policies", userOnly, "policies", readPolicies},
+		{"defaults", userOnly, "defaults", readDefaults},
+		{"path", userOnly, "path", func(r *reader, u *userFile, n *node, path string) {
+			u.path = list(r, n, path, MaxPathEntries, r.directory)
+		}},
+		{"log", userOnly, "log", func(r *reader, u *userFile, n *node, path string) {
+			readFields(r, &u.log, n, path, logFields())
+		}},
+		{"names", userOnly, "namesMax", func(r *reader, u *userFile, n *node, path string) {
+			readFields(r, u, n, path, []field[userFile]{{"max", userOnly, "namesMax", func(r *reader, u *userFile, n *node, path string) {
+				u.namesMax = r.integer(n, path, MinNameMax, MaxNameMax)
+			}}})
+		}},
+		{name: "callers", where: userOnly}, {name: "workspace", where: userOnly}, {name: "sessions", where: userOnly},
+		{name: "network", where: userOnly}, {name: "listen", where: userOnly}, {name: "hub", where: userOnly},
+		{name: "skill_paths", where: userOnly}, {name: "prompt_paths", where: userOnly}, {name: "strict_pins", where: userOnly},
+	}
+}
+
+func logFields() []field[Log] {
+	return []field[Log]{
+		{"args", userOnly, "Args", func(r *reader, l *Log, n *node, path string) {
+			if n.kind == kindString && n.text == "redacted" {
+				r.fail(n.pos, path, "redacted is not supported yet; write hash or none")
+				return
+			}
+			l.Args, _ = choice(r, n, path, "hash", "none")
+		}},
+		{"days", userOnly, "Days", func(r *reader, l *Log, n *node, path string) { l.Days = r.integer(n, path, 1, MaxLogDays) }},
+		{"max_file", userOnly, "MaxFile", func(r *reader, l *Log, n *node, path string) {
+			l.MaxFile = r.size(n, path, MinLogFile, MaxLogFile)
+		}},
+		{name: "export", where: userOnly},
+	}
+}
+
+// readUser reads the user's file. Whether it counts is the reader's to say.
+func readUser(r *reader, top *node) *userFile {
+	u := &userFile{
+		policies: map[string]*Policy{},
+		log:      Log{Args: "hash", Days: DefaultLogDays, MaxFile: DefaultLogFile},
+		namesMax: DefaultNameMax,
+	}
+	readFields(r, u, top, "", userFields())
+	r.needVersion(top)
+	if u.defaults != nil && u.policies[u.defaults.Policy] == nil && !r.outside {
+		at := top.get("defaults").get("policy").pos
+		r.add(Diagnostic{Line: at.line, Column: at.column, Field: "defaults.policy", Problem: "there is no policy of this name",
+			Nearest: nearest(u.defaults.Policy, keys(u.policies))})
+	}
+	r.doubtSecretArgs(u, top)
+	return u
+}
+
+// readVersion accepts the one version there is; the field fills nothing.
+func readVersion[T any](r *reader, _ *T, n *node, path string) {
+	if n.kind != kindNumber || n.text != "1" {
+		r.fail(n.pos, path, "must be 1; another version needs another postern")
+	}
+}
+
+func (r *reader) needVersion(top *node) {
+	if top.kind == kindMapping && top.get("version") == nil {
+		r.fail(top.pos, "version", "is missing; write version: 1 at the top")
+	}
+}
+
+// readServers reads a mapping of ids; a bad entry costs itself only (C11).
+func readServers(r *reader, n *node, path, base, project string) []*Server {
+	if n.kind == kindNull || !r.want(n, path, kindMapping) {
+		return nil
+	}
+	var servers []*Server
+	for _, m := range r.capped(n.members, path) {
+		if s := readServer(r, m, base, project); s != nil {
+			servers = append(servers, s)
+		}
+	}
+	return servers
+}
+
+// capped cuts the entries off that are too many, and says so.
+func (r *reader) capped(entries []member, path string) []member {
+	if len(entries) <= MaxServers {
+		return entries
+	}
+	extra := entries[MaxServers]
+	r.server = extra.name
+	r.fail(extra.pos, path, "more than %d servers; this one and those behind it are left out", MaxServers)
+	r.server = ""
+	return entries[:MaxServers]
+}
+
+func readSecrets(r *reader, u *userFile, n *node, path string) {
+	if !r.want(n, path, kindMapping) {
+		return
+	}
+	if len(n.members) > MaxSecrets {
+		r.fail(n.pos, path, "more than %d entries", MaxSecrets)
+		return
+	}
+	u.secrets = map[string]string{}
+	for _, m := range n.members {
+		where := join(path, m.name)
+		if _, dup := u.secrets[m.name]; dup {
+			r.fail(m.pos, where, "given twice")
+			continue
+		}
+		text, ok := r.text(m.value, where, MaxArgBytes)
+		if !r.variableName(m.pos, where, m.name) || !ok {
+			continue
+		}
+		if err := secret.CheckEntry(text); err != nil {
+			r.fail(m.value.pos, where, "%s", err)
+		}
+		u.secrets[m.name] = text
+	}
+}
+
+// directory reads an entry of `path:`.
+func (r *reader) directory(n *node, path string) (string, bool) {
+	s, ok := r.text(n, path, MaxCWDBytes)
+	if ok && (!filepath.IsAbs(s) || strings.ContainsRune(s, filepath.ListSeparator)) {
+		r.fail(n.pos, path, "must be one absolute directory")
+		return "", false
+	}
+	return s, ok
+}
+
+// doubtSecretArgs warns of arguments that would hold a value of `secrets:`,
+// because every program of this machine can read arguments (C31).
+func (r *reader) doubtSecretArgs(u *userFile, top *node) {
+	for _, s := range u.servers {
+		args := top.get("servers").get(s.ID).get("args")
+		for i, a := range s.Args {
+			t, _ := secret.ParseTemplate(a)
+			if slices.ContainsFunc(t.Names(), func(name string) bool { return u.secrets[name] != "" }) {
+				r.server = s.ID
+				r.warn(args.items[i].pos, join("servers", s.ID)+".args", "holds a secret that every program on this machine can see; use env if the server can")
+				r.server = ""
+			}
+		}
+	}
+}
+
+func keys[V any](m map[string]V) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
