@@ -22,86 +22,117 @@ func Canonical(raw []byte) ([]byte, error) {
 	if err := s.syntaxError(); err != nil {
 		return nil, err
 	}
-	return appendCanonical(make([]byte, 0, len(raw)), raw[start:end])
+	c := canonical{s: scan{b: raw}, out: make([]byte, 0, end-start)}
+	if c.value(start) < 0 {
+		return nil, c.s.syntaxError()
+	}
+	return c.out, nil
 }
 
-// appendCanonical appends the canonical form of a value that was checked.
-func appendCanonical(out, raw []byte) ([]byte, error) {
-	switch raw[0] {
+// canonical writes text that has been checked, in one pass.
+type canonical struct {
+	s   scan
+	out []byte
+}
+
+// value writes the value at i and returns where it ends, or -1.
+func (c *canonical) value(i int) int {
+	switch c.s.b[i] {
 	case '{':
-		return appendObject(out, raw)
+		return c.object(i)
 	case '[':
-		return appendArray(out, raw)
+		return c.array(i)
 	case '"':
-		s, err := Unquote(raw)
-		if err != nil {
-			return nil, err
-		}
-		return appendQuoted(out, s), nil
-	case 't', 'f', 'n':
-		return append(out, raw...), nil
+		_, end := c.str(i)
+		return end
 	}
-	return appendNumber(out, raw), nil
+	end := c.s.value(i, 0)
+	if lit := c.s.b[i:end]; isID(lit) {
+		c.out = appendNumber(c.out, lit)
+	} else {
+		c.out = append(c.out, lit...)
+	}
+	return end
 }
 
-func appendArray(out, raw []byte) ([]byte, error) {
-	out = append(out, '[')
-	first, failed := true, error(nil)
-	err := EachElement(raw, func(v Span) bool {
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		out, failed = appendCanonical(out, v.Of(raw))
-		return failed == nil
-	})
-	if failed != nil {
-		return nil, failed
+func (c *canonical) str(i int) (text string, end int) {
+	end, _ = c.s.str(i)
+	text, err := Unquote(c.s.b[i:end])
+	if err != nil {
+		return "", c.s.fail(i, "lone surrogate in a string")
 	}
-	return append(out, ']'), err
+	c.out = appendQuoted(c.out, text)
+	return text, end
 }
 
+func (c *canonical) array(i int) int {
+	c.out = append(c.out, '[')
+	i = c.s.space(i + 1)
+	for more := c.s.b[i] != ']'; more; {
+		if i = c.value(i); i < 0 {
+			return -1
+		}
+		if i, more = c.s.next(i, ']'); more {
+			c.out = append(c.out, ',')
+		}
+	}
+	c.out = append(c.out, ']')
+	return i + 1
+}
+
+// canonicalMember is a member of an object and where it was written.
 type canonicalMember struct {
-	name  string
-	value Span
+	name string
+	at   Span
 }
 
-func appendObject(out, raw []byte) ([]byte, error) {
+func (c *canonical) object(i int) int {
+	c.out = append(c.out, '{')
+	body := len(c.out)
 	var members []canonicalMember
-	var failed error
-	err := EachMember(raw, func(key []byte, v Span) bool {
-		var name string
-		name, failed = Unquote(key)
-		members = append(members, canonicalMember{name, v})
-		return failed == nil
-	})
-	if failed != nil || err != nil {
-		return nil, firstError(failed, err)
-	}
-	slices.SortFunc(members, func(a, b canonicalMember) int { return compareUTF16(a.name, b.name) })
-	out = append(out, '{')
-	for i, m := range members {
-		if i > 0 {
-			if m.name == members[i-1].name {
-				return nil, &SyntaxError{Offset: m.value.Start, Reason: "member " + strconv.Quote(m.name) + " is there twice"}
-			}
-			out = append(out, ',')
+	i = c.s.space(i + 1)
+	for more := c.s.b[i] != '}'; more; {
+		from := len(c.out)
+		name, end := c.str(i)
+		if end < 0 {
+			return -1
 		}
-		out = append(appendQuoted(out, m.name), ':')
-		if out, err = appendCanonical(out, m.value.Of(raw)); err != nil {
-			return nil, err
+		c.out = append(c.out, ':')
+		if i = c.value(c.s.colon(end)); i < 0 {
+			return -1
+		}
+		members = append(members, canonicalMember{name, Span{from - body, len(c.out) - body}})
+		if i, more = c.s.next(i, '}'); more {
+			c.out = append(c.out, ',')
 		}
 	}
-	return append(out, '}'), nil
+	if !c.sort(members, body) {
+		return c.s.fail(i, "a member twice in the object that ends")
+	}
+	c.out = append(c.out, '}')
+	return i + 1
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
+// sort puts the members written since body in order; false if one is there twice.
+func (c *canonical) sort(members []canonicalMember, body int) bool {
+	order := func(a, b canonicalMember) int { return compareUTF16(a.name, b.name) }
+	if !slices.IsSortedFunc(members, order) {
+		slices.SortFunc(members, order)
+		written := slices.Clone(c.out[body:])
+		c.out = c.out[:body]
+		for i, m := range members {
+			if i > 0 {
+				c.out = append(c.out, ',')
+			}
+			c.out = append(c.out, m.at.Of(written)...)
 		}
 	}
-	return nil
+	for i := 1; i < len(members); i++ {
+		if members[i].name == members[i-1].name {
+			return false
+		}
+	}
+	return true
 }
 
 // compareUTF16 orders strings by their UTF-16 code units.

@@ -148,6 +148,9 @@ const (
 // matchKey compares a raw key with a name of ASCII letters. Case is folded as
 // Unicode does, because encoding/json does: "ſ" is an s to it.
 func matchKey(key []byte, plain bool, name string) match {
+	if n := len(key) - 2; n < len(name) || n > 6*len(name) {
+		return differs // \uXXXX is the longest way to write a character
+	}
 	if !plain {
 		s, err := Unquote(key)
 		switch {

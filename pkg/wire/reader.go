@@ -82,7 +82,7 @@ func (r *Reader) cut() (line []byte, whole bool) {
 	} else {
 		r.buf = nil
 	}
-	r.line = grow(r.line, len(part))
+	r.grow(len(part))
 	r.line = append(r.line, part...)
 	if end < 0 && len(r.line) <= r.max {
 		return nil, false
@@ -92,16 +92,17 @@ func (r *Reader) cut() (line []byte, whole bool) {
 }
 
 // grow makes room for n more bytes: exactly for a first part, which mostly is
-// the whole line, doubling for a line that comes in many.
-func grow(b []byte, n int) []byte {
-	if cap(b)-len(b) >= n {
-		return b
+// the whole line, doubling up to the cap for a line that comes in many.
+func (r *Reader) grow(n int) {
+	have := len(r.line)
+	if cap(r.line)-have >= n {
+		return
 	}
-	size := n
-	if b != nil {
-		size = max(len(b)+n, 2*cap(b))
+	size := have + n
+	if have > 0 {
+		size = max(size, min(2*size, r.max+readBuffer))
 	}
-	return append(make([]byte, 0, size), b...)
+	r.line = append(make([]byte, 0, size), r.line...)
 }
 
 // fill reads once more, and notes the error that ends the stream.

@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // Edit replaces the bytes of Span by New. A span whose ends are equal inserts.
 type Edit struct {
 	Span Span
@@ -45,16 +47,10 @@ func InsertMember(obj []byte, name string, value []byte) []byte {
 // In valid JSON none of them is significant. raw itself is returned when it has
 // none.
 func OneLine(raw []byte) []byte {
-	n := 0
-	for _, c := range raw {
-		if c == '\n' || c == '\r' {
-			n++
-		}
-	}
-	if n == 0 {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return raw
 	}
-	out := make([]byte, 0, len(raw)-n)
+	out := make([]byte, 0, len(raw))
 	for _, c := range raw {
 		if c != '\n' && c != '\r' {
 			out = append(out, c)
