@@ -1,0 +1,61 @@
+// Package upstream is one connection to one MCP server on stdio: it starts the
+// server's process, shakes hands with it in whichever era it speaks, carries
+// requests and answers as bytes, and takes the whole process group down again.
+//
+// # One client, one process, one life
+//
+// Start spawns the child and returns a Client that is ready, or a *Failure and
+// nothing left behind. A Client never restarts its child; whoever wants another
+// life starts another Client (R11). Its states are
+//
+//	starting -> ready -> closing -> closed
+//	        \-> failed <-/
+//
+// and the first cause of the end stays: everything in flight ends with it, and
+// Err keeps returning it. The process group has a phase of its own, live,
+// cleaning, released, because a failed connection still owns processes.
+//
+// # Goroutines of a client
+//
+//	reader     reads stdout line by line; delivers answers, progress and
+//	           notifications, in the order in which they came; ends with stdout
+//	writer     wire.Writer; ends with Close of the writer
+//	stderr     drains the child's stderr; ends with stderr
+//	watcher    waits for the leader's exit, and reaps it after the release
+//	supervisor waits for the first sign of an end, then climbs down the ladder
+//
+// A call adds none: it waits in the caller's own goroutine.
+//
+// # The child
+//
+// The child gets its own session, the environment and directory it was approved
+// with plus POSTERN_INSTANCE, and three pipes. On Linux one goroutine locked to
+// its thread does every exec, since a child's parent-death signal follows the
+// thread that forked it, and an executable that was hashed through a descriptor
+// is executed through that descriptor.
+//
+// Teardown (R12) closes stdin, waits 500 ms, sends SIGTERM to the group, waits
+// 3 s, sends SIGKILL, waits 2 s, and lets go. The leader stays unreaped until
+// then, so that its group id cannot have changed hands when it is signalled.
+// Descendants that left the group are found by POSTERN_INSTANCE in their
+// environment and get the same signals through a pidfd. One that also cleared
+// its environment is not found, and one that left the group and died before the
+// teardown is left to whoever adopted it. Outside Linux only the group (macOS)
+// or the process itself (elsewhere) is reached.
+//
+// # Identifiers on the wire
+//
+// Request ids are this client's own counter, 1, 2, 3, …, as JSON numbers. A
+// progress token of a call is replaced by the number of its request and put back,
+// byte for byte, in the progress that comes for it. Towards a modern server the
+// reserved _meta members (protocolVersion, clientInfo, clientCapabilities) of
+// every request are this client's. Nothing else of a request or an answer is
+// changed (R4).
+//
+// # The stderr log
+//
+// A text file: what the child wrote to its stderr, verbatim, and lines beginning
+// with "postern: " of our own (start, exit, and what stood on its stdout without
+// being JSON-RPC). Past 1 MiB it is renamed to <name>.1, which replaces the
+// previous one. When it cannot be written the child is drained all the same.
+package upstream
