@@ -31,6 +31,9 @@ const (
 	DeniedBy     = "denied_by"
 )
 
+// RuleClassUnknown is the Rule of line 7 where no pattern asked but the class.
+const RuleClassUnknown = "class unknown"
+
 // Decision is the verdict with its grounds.
 type Decision struct {
 	Verdict Verdict
@@ -65,6 +68,29 @@ func Decide(s Subject, t Tool) Decision {
 	d.Reason = ""
 	d.Verdict, d.Rule = s.askOrAllow(&t)
 	return d
+}
+
+// RefusedByName walks only the lines that a tool's name can answer, 1 and 5,
+// for a tool whose definition is not known yet (R40): refused is true when no
+// definition could change the answer. t.Name may be empty, to ask about the
+// server as a whole. It is pure.
+func RefusedByName(s Subject, t Tool) (d Decision, refused bool) {
+	d = Decision{Reason: NotPermitted}
+	if !usable(s) {
+		d.Rule = "no policy"
+		return d, true
+	}
+	if at, ok := s.denied(&t); ok {
+		d.Reason, d.Rule = DeniedBy, at
+		return d, true
+	}
+	for _, p := range s.Policies {
+		if covers := p.covers(&t); !covers && (t.Name != "" || !p.serves(t.Server)) {
+			d.Rule = p.at
+			return d, true
+		}
+	}
+	return d, false
 }
 
 // usable keeps a subject that was put together wrongly from being let through.
@@ -115,7 +141,7 @@ func (s *Subject) askOrAllow(t *Tool) (Verdict, string) {
 		}
 	}
 	if t.Class == config.ClassUnknown {
-		return Ask, "class unknown"
+		return Ask, RuleClassUnknown
 	}
 	return Allow, s.Policies[0].at
 }

@@ -27,6 +27,7 @@
 //	                  name the agent sees
 //	exec:GLOB         the declared command and arguments, joined by spaces
 //
+// resource: and prompt: patterns name what is no tool; here they match nothing.
 // A rule for server db never catches db_prod: no pattern is a prefix match
 // unless it ends in a star.
 package policy

@@ -51,7 +51,7 @@ func Compile(p *config.Policy) (*Policy, error) {
 
 // covers is line 5 of the table for one policy.
 func (p *Policy) covers(t *Tool) bool {
-	if !p.names(t.Server) {
+	if !p.serves(t.Server) {
 		return false
 	}
 	if !p.toolsGiven {
@@ -61,7 +61,8 @@ func (p *Policy) covers(t *Tool) bool {
 	return ok
 }
 
-func (p *Policy) names(server string) bool {
+// serves reports whether servers names the server.
+func (p *Policy) serves(server string) bool {
 	for _, s := range p.servers {
 		if Match(s, server) {
 			return true

@@ -50,12 +50,7 @@ func bitOf(t config.Tier) tierSet {
 	return 0
 }
 
-// setOf turns a declared list into a set; a list that was not given is [read]
-// (R52), one that was given empty is empty.
 func setOf(list []config.Tier) tierSet {
-	if list == nil {
-		return bitOf(config.TierRead)
-	}
 	var set tierSet
 	for _, t := range list {
 		set |= bitOf(t)
