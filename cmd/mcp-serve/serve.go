@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/gateway"
+	"postern/pkg/upstream"
+)
+
+func app(env *cmdmain.Env) *cli.App {
+	return &cli.App{
+		Usage: "put one gate in front of every MCP server",
+		Description: "An agent spawns mcp-serve and speaks MCP with it on standard input and output.\n" +
+			"It shows the tools that the policy allows, starts a server at the first call of\n" +
+			"one of its tools, and ends with all of them when its standard input ends.",
+		Flags: append(cmdmain.PlaceFlags(),
+			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
+			&cli.DurationFlag{Name: "list-wait", Value: config.ListWait,
+				Usage: "let the first list wait `TIME` for servers that were never listed; 0 lists none of them"},
+		),
+		Action: func(c *cli.Context) error { return serve(env, c) },
+	}
+}
+
+// serve runs one session on standard input and output.
+func serve(env *cmdmain.Env, c *cli.Context) error {
+	if args, _ := cmdmain.Positional(c); len(args) > 0 {
+		return cmdmain.Usagef("unexpected argument %q", args[0])
+	}
+	wait := c.Duration("list-wait")
+	if wait < 0 || wait > config.MaxListWait {
+		return cmdmain.Usagef("--list-wait is between 0 and %s, not %s", config.MaxListWait, wait)
+	}
+	dirs, err := env.Dirs(c)
+	if err != nil {
+		return err
+	}
+	project, err := env.Project(c)
+	if err != nil {
+		return err
+	}
+	if err := upstream.BecomeSubreaper(); err != nil {
+		env.Sayf("servers that detach from their process group may survive: %v", err)
+	}
+	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
+	host, err := env.Host(dirs, cfg.Log)
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	err = gateway.New(host, cmdmain.Version()).Serve(env.Ctx, env.Stdin, env.Stdout, gateway.Options{
+		Project: project, Policy: c.String("policy"), ClientPID: os.Getppid(), ListWait: wait,
+	})
+	return cmdmain.Failure(err)
+}

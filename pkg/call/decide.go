@@ -1,0 +1,64 @@
+package call
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"postern/pkg/config"
+	"postern/pkg/policy"
+)
+
+// decide asks the policy. What a person would have to agree to is refused
+// with the way to allow it for good: nothing here can ask yet.
+func decide(_ context.Context, c *Call) *Refusal {
+	d := c.tool.Decision
+	if c.tool.Shadowed && c.Server == "" {
+		return c.unknown(nil, c.Exposed)
+	}
+	if d.Verdict == policy.Allow {
+		return nil
+	}
+	return policyRefusal(c.tool.Server, c.tool.Def.Name, d)
+}
+
+func policyRefusal(s *Server, tool string, d policy.Decision) *Refusal {
+	name := s.Declared.ID + "/" + tool
+	r := &Refusal{Word: PolicyDenied, Reason: d.Reason, Rule: d.Rule, Server: s.Declared.ID, Tool: tool}
+	switch {
+	case d.Verdict == policy.Ask:
+		r.Word, r.Reason = ApprovalRequired, ""
+		r.Message = fmt.Sprintf("a person must agree before %s is called", name)
+		r.Remedy = askRemedy(s, d)
+	case d.Reason == policy.DeniedBy:
+		r.Message = fmt.Sprintf("%s is denied by %s", name, d.Rule)
+	case d.Tier != "" && len(d.Allowed) > 0:
+		r.Message = fmt.Sprintf("%s is a %s tool; this caller may call %s tools only (%s)", name, d.Tier, tiers(d.Allowed), d.Rule)
+	default:
+		r.Message = fmt.Sprintf("%s is not permitted for this caller", name)
+		if d.Rule != "" {
+			r.Message += " (" + d.Rule + ")"
+		}
+	}
+	return r
+}
+
+// askRemedy says how the question goes away: by a class for a server that has
+// none, by the pattern for one that asks.
+func askRemedy(s *Server, d policy.Decision) string {
+	if d.Rule == policy.RuleClassUnknown {
+		if s.Declared.Scope == config.Project {
+			return fmt.Sprintf("ask the user to run: mcp-trust allow %s --class execute --project %s", s.Declared.ID, s.Declared.Project)
+		}
+		return fmt.Sprintf("ask the user to give server %s a class in %s", s.Declared.ID, s.Declared.At())
+	}
+	return "ask the user to take the tool out of the ask pattern at " + d.Rule
+}
+
+func tiers(list []config.Tier) string {
+	words := make([]string, len(list))
+	for i, t := range list {
+		words[i] = string(t)
+	}
+	return strings.Join(words, ", ")
+}

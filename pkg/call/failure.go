@@ -1,0 +1,90 @@
+package call
+
+import (
+	"context"
+	"errors"
+
+	"postern/pkg/pool"
+	"postern/pkg/trust"
+	"postern/pkg/upstream"
+)
+
+// refusalOf words whatever kept a server from being started or from answering
+// as a dispatch failure: server, cause, and what to do (R42). Lines that the
+// server wrote to stderr are not quoted, for they may hold secrets; the
+// operator finds them in the server's stderr log.
+func refusalOf(s *Server, tool string, err error) *Refusal {
+	id := s.Declared.ID
+	r := &Refusal{Step: StepDispatch, Word: Unavailable, Server: id, Tool: tool}
+	if f, ok := asError[*upstream.Failure](err); ok {
+		wordFailure(r, f)
+		return r
+	}
+	if inner, ok := asError[*Refusal](err); ok {
+		return inner
+	}
+	r.Message = err.Error()
+	switch e := err.(type) {
+	case *trust.UnavailableError:
+		r.Reason, r.Remedy = "not_set", e.Hint
+	case *trust.ExecutableError:
+		r.Word = Spawn
+	case *trust.SelfError:
+		r.Word = Self
+	case *trust.NotTrustedError:
+		return notTrusted(s, tool, e.Status, e.Why).at(StepResolve)
+	case *trust.ChangedError:
+		return changedRefusal(s, tool, e)
+	default:
+		wordOther(r, err)
+	}
+	return r
+}
+
+func wordOther(r *Refusal, err error) {
+	switch {
+	case errors.Is(err, pool.ErrClosed):
+		r.Word, r.Message = Closed, "the gateway is shutting down"
+	case errors.Is(err, context.Canceled):
+		r.Word, r.Message = Cancelled, "the call was cancelled"
+	default:
+		if c, ok := asError[*upstream.Cancelled](err); ok {
+			r.Word, r.Message, r.Reason = Cancelled, "the call was cancelled", c.Reason
+		}
+	}
+}
+
+// wordFailure translates a connection's failure. Once a byte of the request
+// was written nobody knows whether the server acted on it, and the text says so.
+func wordFailure(r *Refusal, f *upstream.Failure) {
+	r.Reason = f.Phase
+	switch f.Word {
+	case upstream.Spawn:
+		r.Word = Spawn
+	case upstream.Timeout:
+		r.Word = Timeout
+	case upstream.Overload:
+		r.Word, r.Remedy = Overload, "try again when fewer calls are under way"
+	case upstream.Protocol:
+		r.Word = ProtocolError
+	case upstream.Aborted:
+		r.Word = Cancelled
+	case upstream.ServerError:
+		r.Word = ServerError
+	case upstream.Closed:
+		r.Word = Closed
+	}
+	if f.Sent && r.Word == Closed {
+		r.Word = OutcomeUnknown
+	}
+	r.Message = f.Error() + mayHaveHappened(f)
+}
+
+// mayHaveHappened is what a caller must know of a call that was sent and not
+// answered: it is never repeated by the gateway (R43).
+func mayHaveHappened(err error) string {
+	if f, ok := asError[*upstream.Failure](err); ok && f.Sent {
+		return "; the call was sent and may have happened"
+	}
+	return ""
+}

@@ -1,0 +1,163 @@
+package call
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"postern/pkg/calllog"
+	"postern/pkg/catalog"
+	"postern/pkg/config"
+	"postern/pkg/pool"
+	"postern/pkg/secret"
+	"postern/pkg/state"
+	"postern/pkg/trust"
+)
+
+// HostOptions says where things are and what this process is.
+type HostOptions struct {
+	Dirs    state.Dirs
+	Environ []string     // environment of this process
+	Depth   int          // POSTERN_DEPTH this process was started with
+	Self    []string     // real paths of postern's own commands (C23)
+	Version string       // of this build
+	Warn    func(string) // one line for the operator; never a secret; may be called concurrently
+	NoLog   bool         // write no rows: for commands that make no call
+}
+
+// Host is what all sessions of one process share: the pool of running servers,
+// the trust store, the catalogs and the call log. Its methods may be called
+// concurrently. Whoever opened it calls Close.
+type Host struct {
+	o          HostOptions
+	trust      *trust.Store
+	catalogs   *catalog.Store
+	pool       *pool.Pool
+	log        *calllog.Writer
+	generation atomic.Uint64 // counts changes of live lists
+	mu         sync.Mutex
+	watchers   map[*Session]func()
+	secrets    *secret.Store
+	spec       map[string]string
+	warned     map[string]bool
+}
+
+// OpenHost prepares a host. It starts no server and creates only the
+// directories it writes to; where those cannot be written it says so through
+// Warn and works without log and cache (C6).
+func OpenHost(o HostOptions, log config.Log) *Host {
+	h := &Host{o: o, trust: trust.NewStore(o.Dirs), watchers: map[*Session]func(){}, warned: map[string]bool{}}
+	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
+	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
+		h.warnOnce("cache", "no catalog cache: "+err.Error())
+	}
+	stderr := filepath.Join(o.Dirs.State, "stderr")
+	if err := state.EnsureDir(stderr); err != nil {
+		stderr = ""
+	}
+	if !o.NoLog {
+		w, err := calllog.Open(filepath.Join(o.Dirs.State, "calls"), calllog.Options{Days: log.Days, MaxFile: log.MaxFile})
+		if err != nil {
+			h.warnOnce("log", "calls are not logged: "+err.Error())
+		}
+		h.log = w
+	}
+	h.pool = pool.New(pool.Options{
+		Owner: pool.OwnerMark(), StderrDir: stderr, Catalogs: h.catalogs, Version: o.Version, Changed: h.changed,
+	})
+	return h
+}
+
+// Pool is the host's pool of running servers.
+func (h *Host) Pool() *pool.Pool { return h.pool }
+
+// Catalogs is the host's cache of recorded lists.
+func (h *Host) Catalogs() *catalog.Store { return h.catalogs }
+
+// Trust is the host's trust store.
+func (h *Host) Trust() *trust.Store { return h.trust }
+
+// Close stops all servers, waits for their teardown (R12) and for the log's
+// queue (at most LogFlush). Calls still running fail as closed.
+func (h *Host) Close() {
+	for _, t := range h.pool.Close() {
+		h.Warn("a server's process group survived: " + t.Reason)
+	}
+	if err := h.log.Close(config.LogFlush); err != nil {
+		h.Warn("the last rows of the call log were not written: " + err.Error())
+	}
+	if n := h.log.Dropped(); n > 0 {
+		h.Warn("rows of the call log were dropped")
+	}
+}
+
+// Warn passes one line to the operator.
+func (h *Host) Warn(text string) {
+	if h.o.Warn != nil {
+		h.o.Warn(text)
+	}
+}
+
+func (h *Host) warnOnce(key, text string) {
+	h.mu.Lock()
+	seen := h.warned[key]
+	h.warned[key] = true
+	h.mu.Unlock()
+	if !seen {
+		h.Warn(text)
+	}
+}
+
+// changed tells every session that a live list differs.
+func (h *Host) changed() {
+	h.generation.Add(1)
+	h.mu.Lock()
+	notify := make([]func(), 0, len(h.watchers))
+	for _, f := range h.watchers {
+		notify = append(notify, f)
+	}
+	h.mu.Unlock()
+	for _, f := range notify {
+		f()
+	}
+}
+
+// store returns the secrets of a configuration, one Store as long as the
+// `secrets:` part stays the same, so that each value is fetched once.
+func (h *Host) store(spec map[string]string) *secret.Store {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.secrets == nil || !maps.Equal(spec, h.spec) {
+		h.secrets, h.spec = secret.NewStore(spec), maps.Clone(spec)
+	}
+	return h.secrets
+}
+
+// environ is what trust.Check may use for a session of this host: without a
+// shared process the reduced list counts as the host's environment and the
+// rest as the agent's (C30).
+func (h *Host) environ(c *config.Config) *trust.Environ {
+	return &trust.Environ{
+		Hub: secret.ReducedEnvironment(h.o.Environ), Agent: h.o.Environ,
+		Secrets: h.store(c.Secrets), Path: c.Path, Self: h.o.Self, Depth: h.o.Depth,
+	}
+}
+
+// SelfPaths returns the real paths of the commands installed beside this
+// executable, this one included.
+func SelfPaths(names []string) []string {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(exe); err == nil {
+		exe = real
+	}
+	paths := []string{exe}
+	for _, n := range names {
+		paths = append(paths, filepath.Join(filepath.Dir(exe), n))
+	}
+	return paths
+}

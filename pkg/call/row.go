@@ -1,0 +1,93 @@
+package call
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"postern/pkg/calllog"
+	"postern/pkg/config"
+	"postern/pkg/wire"
+)
+
+// log writes the row of a call that was sent, after its answer went out.
+func (s *Session) log(c *Call) { s.host.log.Append(s.row(c)) }
+
+// logRefusal writes the row of a refusal before its answer goes out (C81).
+func (s *Session) logRefusal(c *Call) {
+	s.host.log.AppendWait(s.row(c), config.RefusalLogWait)
+}
+
+// row is the call as one line of the log (C80).
+func (s *Session) row(c *Call) calllog.Row {
+	r := calllog.Row{
+		TS:        c.times.begin.UTC(),
+		LatencyMS: milliseconds(c.times.latency), QueueMS: milliseconds(c.times.queue), StartMS: milliseconds(c.times.init),
+		Level: s.level(c.view), ClientPID: s.o.ClientPID, Claimed: s.claimed.Load(), Session: s.ID,
+		ConfigHash: c.view.Config.Hash, Project: s.o.Project,
+		Upstream: c.Server, Tool: c.Request.Tool, Via: s.o.Via,
+		RequestBytes: c.LineBytes,
+	}
+	if c.Exposed != "" && c.tool == nil {
+		r.Tool = c.Exposed
+	}
+	if c.server != nil {
+		r.Upstream, r.Scope, r.Launch = c.server.Declared.ID, string(c.server.Declared.Scope), c.server.Declared.Digest
+	}
+	if c.tool != nil {
+		r.Tool, r.Tier = c.tool.Def.Name, string(c.tool.Decision.Tier)
+	}
+	if c.view.Config.Log.Args == "hash" {
+		r.ArgsHash = argsHash(c.arguments)
+	}
+	s.outcome(c, &r)
+	return r
+}
+
+func (s *Session) level(v *View) int {
+	if v.Config.Defaults == nil {
+		return 0
+	}
+	return v.Config.Defaults.TrustLevel
+}
+
+func (s *Session) outcome(c *Call, r *calllog.Row) {
+	if refusal := c.answer.Refusal; refusal != nil {
+		m := refusal.Word.Meaning()
+		r.Outcome, r.Step, r.Word, r.Reason, r.Rule = m.Outcome, refusal.Step, string(refusal.Word), refusal.Reason, refusal.Rule
+		if !refusal.AsResult() {
+			r.Code = m.Code
+		}
+		return
+	}
+	m := c.answer.Reply
+	r.ResponseBytes = len(m.Raw)
+	r.ResponseTokens = (len(m.Raw) + 3) / 4
+	switch {
+	case m.Error.Ok():
+		r.Outcome, r.Word, r.Step = calllog.UpstreamError, string(UpstreamError), StepDispatch
+		if e, err := wire.ParseRPCError(m.Error.Of(m.Raw)); err == nil {
+			r.Code = e.Code
+		}
+	case isToolError(m.Result.Of(m.Raw)):
+		r.Outcome = calllog.ToolError
+	default:
+		r.Outcome = calllog.OK
+	}
+}
+
+// argsHash is the sha256 of the arguments in canonical form, so that two
+// spellings of the same arguments are found as one.
+func argsHash(arguments []byte) string {
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
+	}
+	canonical, err := wire.Canonical(arguments)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(canonical)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,210 @@
+package call
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"postern/pkg/calllog"
+	"postern/pkg/catalog"
+	"postern/pkg/config"
+	"postern/pkg/policy"
+	"postern/pkg/trust"
+)
+
+// SessionOptions says who opens a session and where.
+type SessionOptions struct {
+	Project   string // real path of the project's root; "" for none (C21)
+	Policy    string // name of a policy that narrows; "" for none (R52)
+	Via       string // the `via` of its rows: direct, mcp-call
+	ClientPID int    // the agent's process, 0 when unknown
+	Changed   func() // called after something this session sees may differ; must not block; may be nil
+}
+
+// Session is one agent's or one command's place on a host. Its methods may be
+// called concurrently. Whoever opened it calls Close, which stops no server.
+type Session struct {
+	ID   string
+	host *Host
+	o    SessionOptions
+
+	view    atomic.Pointer[View]
+	checked atomic.Int64 // when files were last looked at, UnixNano
+	seen    atomic.Uint64
+	mu      sync.Mutex // one rebuild at a time
+	claimed atomic.Pointer[calllog.Claimed]
+}
+
+// Open opens a session and computes its first view. It starts nothing. The
+// only errors are *UnknownPolicyError and *policy.PatternError; a broken configuration is a session that
+// sees no tools.
+func (h *Host) Open(o SessionOptions) (*Session, error) {
+	s := &Session{ID: calllog.NewID(time.Now()), host: h, o: o}
+	c := h.load(o.Project)
+	who, err := subject(c, o.Policy)
+	if err != nil {
+		return nil, err
+	}
+	s.view.Store(h.build(c, h.records(o.Project), who, nil))
+	s.checked.Store(time.Now().UnixNano())
+	if o.Changed != nil {
+		h.mu.Lock()
+		h.watchers[s] = o.Changed
+		h.mu.Unlock()
+	}
+	return s, nil
+}
+
+// Close ends the session's interest in changes.
+func (s *Session) Close() {
+	s.host.mu.Lock()
+	delete(s.host.watchers, s)
+	s.host.mu.Unlock()
+}
+
+// Claim records what the client says of itself; it is logged and never believed.
+func (s *Session) Claim(name, version string) {
+	s.claimed.Store(&calllog.Claimed{Name: name, Version: version})
+}
+
+// load reads the configuration and tells the operator what is wrong with it,
+// each diagnostic once.
+func (h *Host) load(project string) *config.Config {
+	c := config.Load(config.LoadOptions{Dirs: h.o.Dirs, Project: project})
+	for _, d := range c.Diagnostics {
+		h.warnOnce(d.String(), d.String())
+	}
+	return c
+}
+
+// records are the trust records in force; with an unreadable trust.json there
+// are none, and nothing of a project is trusted (C50).
+func (h *Host) records(project string) *trust.Records {
+	r, err := h.trust.Records(project)
+	if err != nil {
+		h.warnOnce("trust "+err.Error(), "no trust record is in force: "+err.Error())
+		return nil
+	}
+	return r
+}
+
+// View is the session's present view. It looks at trust.json each time (one
+// stat) and at configuration and catalogs at most once a second (R90). A new
+// configuration that refuses itself leaves the one before in force.
+func (s *Session) View() *View {
+	v := s.view.Load()
+	generation := s.host.generation.Load()
+	due := time.Now().UnixNano()-s.checked.Load() >= int64(config.ConfigCheckEvery)
+	if !due && generation == s.seen.Load() && s.host.records(s.o.Project) == v.records {
+		return v
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen.Store(generation)
+	s.checked.Store(time.Now().UnixNano())
+	v = s.view.Load()
+	c, who := v.Config, v.subject
+	if !c.Current() {
+		fresh := s.host.load(s.o.Project)
+		changed, err := subject(fresh, s.o.Policy)
+		if err == nil && !fresh.Refused {
+			c, who = fresh, changed
+		} else {
+			s.host.warnOnce("kept "+fresh.Hash, "the changed configuration is refused; the one before stays in force")
+		}
+	}
+	records := s.host.records(s.o.Project)
+	if c == v.Config && records == v.records && s.sameCatalogs(v) {
+		return v
+	}
+	next := s.host.build(c, records, who, v)
+	s.view.Store(next)
+	return next
+}
+
+func (s *Session) sameCatalogs(v *View) bool {
+	for _, srv := range v.Servers {
+		if c, _ := s.host.known(srv); c != srv.Catalog {
+			return false
+		}
+	}
+	return true
+}
+
+// Discover starts, in the background and at the same time, every trusted
+// server that was never listed (R66), and returns a channel that is closed
+// when all of them answered or failed. Each start is bounded by its server's
+// start_timeout. Failures are remembered for a while and named to the operator.
+func (s *Session) Discover(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	v := s.View()
+	missing := v.missing(s.host.catalogs)
+	go func() { // ends when every start ended, each bounded
+		defer close(done)
+		var wg sync.WaitGroup
+		for _, srv := range missing {
+			wg.Go(func() { // ends with its start
+				if _, err := s.start(ctx, v, srv); err != nil {
+					s.host.warnOnce("discover "+srv.Declared.ID+err.Error(), err.Error())
+				}
+			})
+		}
+		wg.Wait()
+	}()
+	return done
+}
+
+// start brings one server up and returns its live list.
+func (s *Session) start(ctx context.Context, v *View, srv *Server) (*catalog.Catalog, error) {
+	a, err := srv.approve(v)
+	if err != nil {
+		return nil, refusalOf(srv, "", err)
+	}
+	i, err := s.host.pool.Get(ctx, a)
+	if err != nil {
+		return nil, refusalOf(srv, "", err)
+	}
+	return i.Catalog(), nil
+}
+
+// Find resolves one tool by server id and the server's own name, starting the
+// server when it was never listed (R40). It writes no row and sends nothing.
+func (s *Session) Find(ctx context.Context, server, tool string) (*Tool, *Refusal) {
+	c := &Call{Request: Request{Server: server, Tool: tool}, session: s, view: s.View()}
+	if r := resolve(ctx, c); r != nil {
+		return nil, r.at(StepResolve)
+	}
+	return c.tool, nil
+}
+
+// Tools lists the tools of one server that this session may call, starting
+// the server when it was never listed. The error is a *Refusal.
+func (s *Session) Tools(ctx context.Context, server string) ([]*Tool, error) {
+	c := &Call{Request: Request{Server: server}, session: s, view: s.View()}
+	srv := c.view.Server(server)
+	if srv == nil {
+		return nil, c.unknown(nil, server).at(StepResolve)
+	}
+	if r := refuseServer(srv, ""); r != nil {
+		return nil, r.at(StepResolve)
+	}
+	if srv.Catalog == nil {
+		if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, srv, "", "", false)); refused {
+			return nil, policyRefusal(srv, "", d).at(StepDecide)
+		}
+		if _, err := s.start(ctx, c.view, srv); err != nil {
+			return nil, err
+		}
+		if srv = s.View().Server(server); srv == nil {
+			return nil, c.unknown(nil, server).at(StepResolve)
+		}
+	}
+	var out []*Tool
+	for _, t := range srv.Tools {
+		if t.Visible() {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}

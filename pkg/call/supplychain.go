@@ -1,0 +1,42 @@
+package call
+
+import (
+	"context"
+	"fmt"
+
+	"postern/pkg/config"
+	"postern/pkg/trust"
+)
+
+// supplyChain asks whether what would run is what was approved: the
+// declaration, the executable, the files its arguments name. It is asked on
+// every call, also of a server that runs already.
+func supplyChain(_ context.Context, c *Call) *Refusal {
+	s := c.tool.Server
+	a, err := s.approve(c.view)
+	if err == nil {
+		err = a.Verify()
+	}
+	if err == nil {
+		c.approved = a
+		return nil
+	}
+	if changed, ok := asError[*trust.ChangedError](err); ok {
+		return changedRefusal(s, c.tool.Def.Name, changed)
+	}
+	if nt, ok := asError[*trust.NotTrustedError](err); ok {
+		return notTrusted(s, c.tool.Def.Name, nt.Status, nt.Why)
+	}
+	c.notReady = err
+	return nil
+}
+
+func changedRefusal(s *Server, tool string, e *trust.ChangedError) *Refusal {
+	r := &Refusal{Step: StepSupplyChain, Word: SupplyChainDenied, Server: s.Declared.ID, Tool: tool, Reason: "changed", Rule: s.Declared.At(),
+		Message: e.Error()}
+	if s.Declared.Scope == config.Project {
+		r.Remedy = fmt.Sprintf("ask the user to run: mcp-trust status %s, then mcp-trust allow %s --project %s",
+			s.Declared.ID, s.Declared.ID, s.Declared.Project)
+	}
+	return r
+}

@@ -1,0 +1,294 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"strings"
+	"sync"
+
+	"postern/pkg/catalog"
+	"postern/pkg/config"
+	"postern/pkg/policy"
+	"postern/pkg/trust"
+)
+
+// View is what one session may see and call, computed once from
+// configuration, trust records and catalogs. It never changes; a change of
+// any of them makes a new View. It may be used concurrently.
+type View struct {
+	Config  *config.Config
+	Servers []*Server // enabled and disabled, in the order of the configuration
+	records *trust.Records
+	subject policy.Subject
+	environ *trust.Environ
+	routes  map[string]*Tool
+	byID    map[string]*Server
+}
+
+// Server is one declaration as this session sees it.
+type Server struct {
+	Declared   *config.Server
+	Status     trust.Status
+	Provenance catalog.Provenance
+	Catalog    *catalog.Catalog // nil when it was never listed
+	Tools      []*Tool          // in the server's order, those hidden by policy included
+	mu         sync.Mutex
+	approved   *trust.Approved
+}
+
+// Tool is one tool of a server as this session sees it.
+type Tool struct {
+	Server   *Server
+	Def      *catalog.Tool
+	Exposed  string // name shown to the agent (R60)
+	Decision policy.Decision
+	Shadowed bool // another tool took the exposed name first; not callable by it
+}
+
+// Visible reports whether the tool is listed: not denied, not shadowed, its
+// server usable (R54).
+func (t *Tool) Visible() bool {
+	return t.Decision.Verdict != policy.Deny && !t.Shadowed && t.Server.Usable()
+}
+
+// Usable reports whether calls to the server can be made at all.
+func (s *Server) Usable() bool {
+	return s.Declared.Enabled && s.Status == trust.Trusted
+}
+
+// VisibleTools is the effective set in server order, then upstream order.
+func (v *View) VisibleTools() []*Tool {
+	var out []*Tool
+	for _, s := range v.Servers {
+		for _, t := range s.Tools {
+			if t.Visible() {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// Server finds a declaration by its id; nil when there is none.
+func (v *View) Server(id string) *Server { return v.byID[id] }
+
+// missing lists the trusted servers that were never listed and whose last
+// attempt is not remembered as failed (R66).
+func (v *View) missing(catalogs *catalog.Store) []*Server {
+	var out []*Server
+	for _, s := range v.Servers {
+		if s.Usable() && s.Catalog == nil {
+			if _, failed := catalogs.Failed(catalog.IdentityOf(s.Declared)); !failed {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// byName finds a tool by the server's own name for it.
+func (s *Server) byName(name string) *Tool {
+	for _, t := range s.Tools {
+		if t.Def.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// owner guesses which server an exposed name without a route belongs to:
+// the longest id that it begins with (R60).
+func (v *View) owner(exposed string) (s *Server, tool string) {
+	for _, candidate := range v.Servers {
+		prefix := candidate.Declared.ID + "__"
+		if strings.HasPrefix(exposed, prefix) && (s == nil || len(candidate.Declared.ID) > len(s.Declared.ID)) {
+			s, tool = candidate, exposed[len(prefix):]
+		}
+	}
+	return s, tool
+}
+
+// approve returns the server's approval, made at the first call of this view.
+// A failure is not kept: a variable or an executable may turn up.
+func (s *Server) approve(v *View) (*trust.Approved, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.approved != nil {
+		return s.approved, nil
+	}
+	a, err := trust.Check(v.records, s.Declared, v.environ)
+	if err != nil {
+		return nil, err
+	}
+	s.approved = a
+	return a, nil
+}
+
+// running reports the key under which the pool would hold this server, "" as
+// long as nothing was approved in this view.
+func (s *Server) running() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.approved == nil {
+		return ""
+	}
+	return s.approved.Key()
+}
+
+// build computes a view. old, when given, lends its approvals for servers
+// whose declaration and record are the same, so that a running instance is
+// found again.
+func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Subject, old *View) *View {
+	v := &View{
+		Config: c, records: records, subject: subject, environ: h.environ(c),
+		routes: map[string]*Tool{}, byID: map[string]*Server{},
+	}
+	for _, d := range c.Servers {
+		s := &Server{Declared: d}
+		s.Status, _ = records.Status(d)
+		if old != nil && old.records == records && old.Config == c {
+			if o := old.byID[d.ID]; o != nil {
+				o.mu.Lock()
+				s.approved = o.approved
+				o.mu.Unlock()
+			}
+		}
+		s.Catalog, s.Provenance = h.known(s)
+		v.Servers = append(v.Servers, s)
+		v.byID[d.ID] = s
+	}
+	for _, s := range v.Servers {
+		v.expose(s, h)
+	}
+	return v
+}
+
+// known is the best list there is: the live one of a running instance, else
+// the recorded one.
+func (h *Host) known(s *Server) (*catalog.Catalog, catalog.Provenance) {
+	if key := s.running(); key != "" {
+		if i := h.pool.Running(key); i != nil {
+			return i.Catalog(), catalog.Live
+		}
+	}
+	return h.catalogs.Read(catalog.IdentityOf(s.Declared))
+}
+
+func (v *View) expose(s *Server, h *Host) {
+	if s.Catalog == nil {
+		return
+	}
+	defs := s.Catalog.Parsed()
+	s.Tools = make([]*Tool, 0, len(defs))
+	for i := range defs {
+		t := &Tool{Server: s, Def: &defs[i]}
+		t.Exposed = catalog.Exposed(s.Declared.ID, t.Def.Name, v.Config.NamesMax)
+		t.Decision = v.decide(s, t.Def, t.Exposed)
+		if first := v.routes[t.Exposed]; first != nil {
+			t.Shadowed = true
+			h.warnOnce("shadow "+t.Exposed, s.Declared.ID+"/"+t.Def.Name+" is not exposed: its name "+t.Exposed+
+				" is taken by "+first.Server.Declared.ID+"/"+first.Def.Name)
+		} else {
+			v.routes[t.Exposed] = t
+		}
+		s.Tools = append(s.Tools, t)
+	}
+}
+
+// decide asks the policy about one tool definition.
+func (v *View) decide(s *Server, def *catalog.Tool, exposed string) policy.Decision {
+	return policy.Decide(v.subject, policyTool(v, s, def.Name, exposed, def.ReadOnly))
+}
+
+func policyTool(v *View, s *Server, name, exposed string, readOnly bool) policy.Tool {
+	d := s.Declared
+	return policy.Tool{
+		Server: d.ID, Name: name, Exposed: exposed, Exec: execLine(d), Class: v.class(s), ReadOnly: readOnly,
+		ReadTools: d.ReadTools, WriteTools: d.WriteTools, ExecuteTools: d.ExecuteTools,
+	}
+}
+
+// class is the declaration's for the user's servers and the record's for a
+// project's: a repository does not say how far it is to be believed.
+func (v *View) class(s *Server) config.Class {
+	if s.Declared.Scope == config.User {
+		return s.Declared.Class
+	}
+	if _, r := v.records.Status(s.Declared); r != nil && r.Class != "" {
+		return r.Class
+	}
+	return config.ClassUnknown
+}
+
+// execLine is what exec: patterns match: the unexpanded command and arguments.
+func execLine(d *config.Server) string {
+	return strings.Join(append([]string{d.Command}, d.Args...), " ")
+}
+
+// nearest returns up to three visible names that are close to name.
+func (v *View) nearest(name string) []string {
+	type near struct {
+		name string
+		cost int
+	}
+	var found []near
+	for _, t := range v.VisibleTools() {
+		cost := distance(name, t.Exposed)
+		if strings.HasSuffix(t.Exposed, "__"+name) {
+			cost = 0
+		}
+		if cost <= max(2, len(name)/3) {
+			found = append(found, near{t.Exposed, cost})
+		}
+	}
+	sort.SliceStable(found, func(i, j int) bool { return found[i].cost < found[j].cost })
+	var names []string
+	for _, n := range found[:min(3, len(found))] {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// distance is the Levenshtein distance of two names, which are short (R60).
+func distance(a, b string) int {
+	a, b = a[:min(len(a), 128)], b[:min(len(b), 128)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// asError finds a typed error in a chain.
+func asError[T error](err error) (T, bool) {
+	var target T
+	ok := errors.As(err, &target)
+	return target, ok
+}
+
+// Approve makes the approval of one server of this view without calling it:
+// for discovery, refresh and the commands that show what would run.
+func (v *View) Approve(_ context.Context, s *Server) (*trust.Approved, error) { return s.approve(v) }
+
+// Exposed finds a tool by the name that agents see; nil when there is none.
+func (v *View) Exposed(name string) *Tool { return v.routes[name] }
+
+// Serves reports whether the caller's policies name the server at all and do
+// not deny it as a whole.
+func (v *View) Serves(s *Server) bool {
+	_, refused := policy.RefusedByName(v.subject, policyTool(v, s, "", "", false))
+	return !refused
+}

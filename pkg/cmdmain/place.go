@@ -1,0 +1,111 @@
+package cmdmain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/call"
+	"postern/pkg/config"
+	"postern/pkg/state"
+	"postern/pkg/trust"
+)
+
+// commands are the programs of postern: a server that is one of them is
+// postern itself (C23).
+var commands = [...]string{"mcp-serve", "mcp-trust", "mcp-catalog", "mcp-call", "mcp-log"}
+
+// PlaceFlags are the flags that say whose files and which project a command
+// works with.
+func PlaceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "config-dir", Usage: "read the configuration in `DIR`"},
+		&cli.StringFlag{Name: "project", Usage: "work in the project at `DIR`; default: the one around the current directory"},
+		&cli.BoolFlag{Name: "no-project", Usage: "work in no project"},
+	}
+}
+
+// Dirs are the directories in force: of the environment, and --config-dir.
+func (e *Env) Dirs(c *cli.Context) (state.Dirs, error) {
+	dirs, err := state.Locate(e.Getenv)
+	if err != nil {
+		return dirs, err
+	}
+	if dir := c.String("config-dir"); dir != "" {
+		if dirs.Config, err = filepath.Abs(dir); err != nil {
+			return dirs, err
+		}
+	}
+	return dirs, nil
+}
+
+// Project is the real path of the project in force, "" for none (C21).
+func (e *Env) Project(c *cli.Context) (string, error) {
+	if c.Bool("no-project") {
+		if c.String("project") != "" {
+			return "", Usagef("--project and --no-project exclude each other")
+		}
+		return "", nil
+	}
+	home := e.Getenv("HOME")
+	if dir := c.String("project"); dir != "" {
+		root, err := config.FindProject(dir, home)
+		if err == nil && root == "" {
+			err = fmt.Errorf("%s is in no project: no .git, .postern or .mcp.json there or above", dir)
+		}
+		return root, err
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", nil // a directory that is gone is in no project
+	}
+	root, err := config.FindProject(dir, home)
+	if err != nil {
+		e.Sayf("no project: %v", err)
+		return "", nil
+	}
+	return root, nil
+}
+
+// Host opens what a command that starts servers needs: configuration, trust,
+// catalogs, pool and log. The caller closes it. A process that was started by
+// postern three levels deep is refused (C23).
+func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
+	depth, _ := strconv.Atoi(e.Getenv("POSTERN_DEPTH"))
+	if depth >= config.MaxPosternDepth {
+		return nil, &Error{Err: fmt.Errorf("postern runs inside itself %d levels deep: a declared server starts it again", depth),
+			Word: string(call.Self), Exit: Unavailable}
+	}
+	return call.OpenHost(call.HostOptions{
+		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: call.SelfPaths(commands[:]),
+		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) },
+	}, log), nil
+}
+
+// Failure gives an error of the packages below the word, the exit code and the
+// hints that its type calls for (K1, K4). Errors it does not know pass as they are.
+func Failure(err error) error {
+	var r *call.Refusal
+	var unknown *call.UnknownPolicyError
+	var untrusted *trust.NotTrustedError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &r):
+		e := &Error{Err: errors.New(r.Message), Word: string(r.Word), Exit: Exit(r.ExitCode())}
+		if r.Remedy != "" {
+			e.Hints = []string{r.Remedy}
+		}
+		return e
+	case errors.As(err, &unknown):
+		return &Error{Err: err, Exit: Usage}
+	case errors.As(err, &untrusted):
+		return &Error{Err: err, Word: string(untrusted.Status), Exit: NotTrusted,
+			Hints: []string{fmt.Sprintf("mcp-trust status %s", untrusted.Server)}}
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"postern/pkg/call"
+	"postern/pkg/config"
+	"postern/pkg/upstream"
+	"postern/pkg/wire"
+)
+
+// Gateway serves MCP sessions of one host. Its methods may be called
+// concurrently; it holds no resources of its own.
+type Gateway struct {
+	host    *call.Host
+	version string
+}
+
+// New makes a gateway in front of the host's servers. version is shown to
+// agents as serverInfo.version.
+func New(host *call.Host, version string) *Gateway {
+	return &Gateway{host: host, version: version}
+}
+
+// Options says what one session is.
+type Options struct {
+	Project   string        // real path of the project's root, "" for none
+	Policy    string        // a policy that narrows, "" for none
+	ClientPID int           // the agent's process, 0 when unknown
+	ListWait  time.Duration // how long the first tools/list waits for a discovery; 0 = discover nothing (R66)
+}
+
+// Serve speaks MCP with one agent until r ends, a write to w fails or ctx
+// ends, and returns nil when r ended or ctx did. Calls that are then under way
+// are given config.EndGrace to answer when r ended, and are cancelled. Serve
+// waits for them and for unwritten answers, each bounded, but not for a Read
+// of r that hangs: that goroutine ends with r. It closes neither r nor w. The
+// error is a failed write or read, or what call.Host.Open says.
+func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
+	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1)}
+	inner, err := g.host.Open(call.SessionOptions{
+		Project: o.Project, Policy: o.Policy, Via: "direct", ClientPID: o.ClientPID, Changed: s.changed,
+	})
+	if err != nil {
+		return err
+	}
+	defer inner.Close()
+	s.calls = inner
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	defer s.cancel(nil)
+	failed := make(chan error, 1)
+	s.out = wire.NewWriter(w, wire.WriterOptions{
+		MaxMessage: config.MaxMessageBytes + config.MaxMessageBytes/8, MaxQueue: config.AgentQueueBytes,
+		OnError: func(err error) { failed <- err },
+	})
+	read := make(chan error, 1)
+	go func() { read <- s.read(r) }() // ends when r ends or fails, or at the first message after the session
+	s.wg.Go(s.announceChanges)        // ends with s.ctx
+	var result error
+	select {
+	case result = <-read:
+		s.finish()
+	case result = <-failed:
+	case <-ctx.Done():
+	}
+	s.cancel(&upstream.Cancelled{Reason: "the client disconnected"})
+	s.wg.Wait()
+	if err := s.out.Close(config.AgentFlush); err != nil && result == nil && ctx.Err() == nil {
+		result = err
+	}
+	return result
+}
+
+// session is one agent's connection.
+type session struct {
+	g      *Gateway
+	o      Options
+	calls  *call.Session
+	out    *wire.Writer
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup // request goroutines and the announcer
+
+	changes chan struct{} // one token: something this session sees may differ
+
+	mu        sync.Mutex
+	open      map[string]*request // by wire.IDKey
+	idle      chan struct{}       // closed when open becomes empty, while finish waits
+	revision  string              // negotiated; "" before initialize
+	discovery <-chan struct{}     // closed when the discovery of this session is over
+	set       *toolSet            // last computed
+	listed    string              // digest of the set that the agent saw last; "" = none
+}
+
+// finish gives requests under way a moment after the agent closed its end:
+// whoever pipes a file of requests in wants their answers.
+func (s *session) finish() {
+	s.mu.Lock()
+	if len(s.open) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	s.idle = make(chan struct{})
+	idle := s.idle
+	s.mu.Unlock()
+	timer := time.NewTimer(config.EndGrace)
+	defer timer.Stop()
+	select {
+	case <-idle:
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+}
+
+// send queues one line for the agent. An agent that does not read is not dead:
+// an answer waits for room until the session ends (R6).
+func (s *session) send(line []byte) {
+	err := s.out.Send(line, nil)
+	if err != wire.ErrOverload {
+		return // a line over the cap cannot come from a server below its own; a failed write ends the session
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for err == wire.ErrOverload {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+			err = s.out.Send(line, nil)
+		}
+	}
+}

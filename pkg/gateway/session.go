@@ -1,0 +1,187 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"postern/pkg/config"
+	"postern/pkg/upstream"
+	"postern/pkg/wire"
+)
+
+// request is one request of the agent that has no answer yet.
+type request struct {
+	id     []byte
+	key    string
+	reply  func(line []byte) // hands over the one answer; nil says that there will be none
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// read takes the agent's messages one after the other until r ends. A line
+// that is no message is answered and the session goes on (R1, R3).
+func (s *session) read(r io.Reader) error {
+	lines := wire.NewReader(r, config.AgentMessageBytes)
+	for s.ctx.Err() == nil {
+		line, err := lines.Next()
+		var long *wire.TooLongError
+		switch {
+		case errors.As(err, &long):
+			s.send(wire.ErrorLine(nil, &wire.RPCError{Code: wire.CodeInvalidRequest,
+				Message: fmt.Sprintf("the message is longer than %d bytes", long.Max)}))
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		default:
+			s.line(line)
+		}
+	}
+	return nil
+}
+
+// line handles one line of the agent.
+func (s *session) line(line []byte) {
+	m, err := wire.Parse(line)
+	if err == nil {
+		s.message(m, s.send)
+		return
+	}
+	var bad *wire.ParseError
+	if errors.As(err, &bad) && bad.Batch && s.speaks("2025-03-26") {
+		s.batch(line)
+		return
+	}
+	s.send(parseError(err))
+}
+
+func parseError(err error) []byte {
+	e := &wire.RPCError{Code: wire.CodeParse, Message: err.Error()}
+	var bad *wire.ParseError
+	if !errors.As(err, &bad) {
+		return wire.ErrorLine(nil, e)
+	}
+	e.Code, e.Message = bad.Code, bad.Reason
+	return wire.ErrorLine(bad.ID, e)
+}
+
+func (s *session) speaks(revision string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision == revision
+}
+
+// message handles one message; reply is where its answer goes.
+func (s *session) message(m wire.Message, reply func([]byte)) {
+	switch m.Kind {
+	case wire.Request:
+		s.request(m, reply)
+	case wire.Notification:
+		if m.Method == "notifications/cancelled" {
+			s.cancelled(m)
+		}
+	case wire.Response:
+		// The gateway asks agents nothing yet: an answer belongs to no question.
+	}
+}
+
+// request answers what needs no waiting at once and gives the rest a
+// goroutine of its own.
+func (s *session) request(m wire.Message, reply func([]byte)) {
+	id := m.IDBytes()
+	switch m.Method {
+	case "initialize":
+		reply(s.initialize(m))
+	case "ping":
+		reply(wire.ResultLine(id, []byte("{}")))
+	case "tools/list":
+		s.start(m, reply, s.listTools)
+	case "tools/call":
+		s.start(m, reply, s.callTool)
+	default:
+		reply(wire.ErrorLine(id, &wire.RPCError{Code: wire.CodeMethodNotFound,
+			Message: fmt.Sprintf("method %q is not known here", m.Method)}))
+	}
+}
+
+// start registers a request, so that a cancellation right behind it finds it,
+// and runs it.
+func (s *session) start(m wire.Message, reply func([]byte), run func(*request, wire.Message)) {
+	r := &request{id: m.IDBytes(), key: wire.IDKey(m.IDBytes()), reply: reply}
+	s.mu.Lock()
+	_, taken := s.open[r.key]
+	full := len(s.open) >= config.SessionCalls
+	ready := s.revision != ""
+	if taken || full || !ready {
+		s.mu.Unlock()
+		reply(wire.ErrorLine(r.id, refuseStart(taken, full)))
+		return
+	}
+	r.ctx, r.cancel = context.WithCancelCause(s.ctx)
+	s.open[r.key] = r
+	s.mu.Unlock()
+	s.wg.Go(func() { // ends when run returns, which each wait in it bounds and r.cancel hastens
+		defer r.cancel(nil)
+		run(r, m)
+	})
+}
+
+func refuseStart(taken, full bool) *wire.RPCError {
+	e := &wire.RPCError{Code: wire.CodeInvalidRequest}
+	switch {
+	case taken:
+		e.Message = "a request with this id is under way"
+	case full:
+		e.Message = fmt.Sprintf("more than %d requests are under way", config.SessionCalls)
+	default:
+		e.Message = "send initialize first"
+	}
+	return e
+}
+
+// done ends a request with its answer. A request that the agent cancelled gets
+// none (R45).
+func (s *session) done(r *request, line []byte) {
+	s.mu.Lock()
+	_, waiting := s.open[r.key]
+	s.forget(r)
+	s.mu.Unlock()
+	if !waiting {
+		line = nil
+	}
+	r.reply(line)
+}
+
+// forget takes r off the open requests, with mu held.
+func (s *session) forget(r *request) {
+	delete(s.open, r.key)
+	if s.idle != nil && len(s.open) == 0 {
+		close(s.idle)
+		s.idle = nil
+	}
+}
+
+// cancelled ends the request that the agent no longer wants. One that is
+// answered already, or unknown, is ignored as the protocol says.
+func (s *session) cancelled(m wire.Message) {
+	var spans [2]wire.Span
+	params := m.ParamsBytes()
+	if wire.Lookup(params, []string{"requestId", "reason"}, spans[:]) != nil || !spans[0].Ok() {
+		return
+	}
+	reason, err := wire.Unquote(spans[1].Of(params))
+	if err != nil {
+		reason = ""
+	}
+	s.mu.Lock()
+	r := s.open[wire.IDKey(spans[0].Of(params))]
+	if r != nil {
+		s.forget(r)
+	}
+	s.mu.Unlock()
+	if r != nil {
+		r.cancel(&upstream.Cancelled{Reason: reason})
+	}
+}

@@ -1,0 +1,12 @@
+// Package pool owns which servers run: it starts an approved server when it
+// is first needed, shares that one process with everybody who wants the same
+// thing, bounds how many calls it is given at a time, and stops all of them.
+//
+// A server is identified by the key of its approval (R20): scope, project,
+// id, digest, expanded values and executable. Two callers with the same key
+// share one process, however many ask at the same moment; a different value
+// or executable is a different process.
+//
+// The pool starts nothing but a *trust.Approved. It reads no configuration and
+// decides nothing about callers.
+package pool
