@@ -47,7 +47,7 @@ func (r *Reader) Next() ([]byte, error) {
 	for {
 		line, whole := r.cut()
 		if len(line) > r.max {
-			r.skipping = !whole
+			r.begun, r.skipping = true, !whole
 			return nil, &TooLongError{Max: r.max, Head: bytes.Clone(line[:min(len(line), headBytes)])}
 		}
 		if whole {
