@@ -72,10 +72,7 @@ func abandoned(content string, s Stamp, now time.Time) bool {
 	old := now.Sub(time.Unix(0, s.mtime)) > lockOld
 	var pid int
 	var boot string
-	if n, _ := fmt.Sscan(strings.TrimSpace(content), &pid, &boot); n != 2 {
-		return old
-	}
-	if boot != bootID() {
+	if n, _ := fmt.Sscan(strings.TrimSpace(content), &pid, &boot); n != 2 || pid <= 0 || boot != bootID() {
 		return old
 	}
 	return !alive(pid)
