@@ -12,9 +12,9 @@ type reader struct {
 	source string // real path, shown as the place of a rule
 	scope  Scope
 
-	foreign bool   // the file is .mcp.json (C22)
+	foreign bool              // the file is .mcp.json (C22)
 	claims  map[string]string // id → place of the declaration that has it, over all files (C13)
-	server  string // the server that is being read, "" = none
+	server  string            // the server that is being read, "" = none
 	diags   []Diagnostic
 	failed  int  // errors so far, to see whether a part was good
 	outside bool // an error that belongs to no server: the file does not count
