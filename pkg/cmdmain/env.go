@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -46,26 +47,37 @@ func (e *Env) IsTerminal(stream any) bool {
 var errClosedPipe = errors.New("standard output was closed")
 
 // output is standard output with a memory: a write that failed fails the
-// command, also where a print's error was not looked at.
+// command, also where a print's error was not looked at. It is as safe for
+// concurrent use as what it writes to.
 type output struct {
-	w   io.Writer
-	err error
+	w     io.Writer
+	first atomic.Pointer[error] // not behind a lock: a write may block for ever
 }
 
-// Write is not for concurrent use; wire.Writer has one goroutine, printers too.
+// err is the first error of a write, nil when all went well.
+func (o *output) err() error {
+	if p := o.first.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Write passes on until the first error, which it returns from then on.
 func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
+	if err := o.err(); err != nil {
+		return 0, err
 	}
 	n, err := o.w.Write(p)
-	switch {
-	case err == nil:
-	case isClosedPipe(err):
-		o.err = errClosedPipe
-	default:
-		o.err = fmt.Errorf("cannot write standard output: %w", err)
+	if err == nil {
+		return n, nil
 	}
-	return n, o.err
+	if isClosedPipe(err) {
+		err = errClosedPipe
+	} else {
+		err = fmt.Errorf("cannot write standard output: %w", err)
+	}
+	o.first.CompareAndSwap(nil, &err)
+	return n, err
 }
 
 // SetWriteDeadline passes on to a standard output that has deadlines.

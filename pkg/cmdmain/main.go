@@ -30,7 +30,7 @@ func Run(env *Env, app func(*Env) *cli.App) Exit {
 	env.Stdout = out
 	err := env.run(app(env))
 	if err == nil {
-		err = out.err
+		err = out.err()
 	}
 	if err == nil || errors.Is(err, errClosedPipe) {
 		return Done
