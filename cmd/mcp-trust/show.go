@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/secret"
+	"postern/pkg/trust"
+)
+
+// shown is how many characters of one argument are shown.
+const shown = 400
+
+// describe writes what allow decides about, one thing a line. All of it is
+// foreign text and passes Printable, on a pipe too: an argument must not be able
+// to look like a line of its own.
+func describe(w io.Writer, d *trust.Description) error {
+	s := d.Server
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, declared at %s\n", cmdmain.Printable(s.Original), cmdmain.Printable(s.At()))
+	line := func(label, format string, args ...any) {
+		text := cmdmain.Printable(fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "  %-12s %s\n", label, cmdmain.Cut(text, shown))
+	}
+	line("status", "%s", d.Status)
+	for _, why := range d.Why {
+		line("changed", "%s", why)
+	}
+	line("digest", "%s", s.Digest)
+	line("command", "%s", command(d))
+	if d.Executable != nil {
+		line("", "sha256 %s", d.Executable.SHA256)
+	}
+	for _, arg := range s.Args {
+		line("argument", "%s", arg)
+	}
+	if d.Dir != "" {
+		line("directory", "%s", d.Dir)
+	}
+	variables(line, d)
+	for _, f := range d.Files {
+		line("file", "%s sha256 %s", f.Path, f.SHA256)
+	}
+	for _, text := range d.NotCovered {
+		line("not covered", "%s", text)
+	}
+	for _, text := range lookalikes(s) {
+		line("beware", "%s", text)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func variables(line func(string, string, ...any), d *trust.Description) {
+	for _, v := range d.Variables {
+		line("variable", "%s, %s", v.Name, origin(v.Origin))
+	}
+	for _, e := range d.Server.Env {
+		if secret.ChangesCode(e.Name) {
+			line("sets", "%s=%s, which can change what code runs", e.Name, e.Value)
+		} else {
+			line("sets", "%s", e.Name)
+		}
+	}
+}
+
+// command is the executable as it was found, or what is declared.
+func command(d *trust.Description) string {
+	if d.Executable != nil {
+		return d.Executable.Path
+	}
+	return d.Server.Command
+}
+
+func origin(from secret.Origin) string {
+	switch from {
+	case "":
+		return "not set here"
+	case secret.FromEnvFile:
+		return "from its env_file"
+	case secret.FromAgent:
+		return "from the environment of the agent"
+	default:
+		return "from the environment"
+	}
+}
+
+// lookalikes points out letters that are no ASCII, since some look like it.
+func lookalikes(s *config.Server) []string {
+	var out []string
+	for _, part := range []struct{ name, text string }{{"its id", s.Original}, {"its command", s.Command}} {
+		for _, r := range part.text {
+			if r > '~' {
+				out = append(out, fmt.Sprintf("%s holds %q (U+%04X)", part.name, r, r))
+				break
+			}
+		}
+	}
+	return out
+}

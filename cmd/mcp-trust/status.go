@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/secret"
+	"postern/pkg/trust"
+)
+
+// statusRow is one server as JSON.
+type statusRow struct {
+	Server        string             `json:"server"`
+	Original      string             `json:"original"`
+	Status        trust.Status       `json:"status"`
+	Changed       []string           `json:"changed"`
+	Enabled       bool               `json:"enabled"`
+	Project       string             `json:"project"`
+	Source        string             `json:"source"`
+	Line          int                `json:"line"`
+	Digest        string             `json:"digest"`
+	Command       string             `json:"command"`
+	Args          []string           `json:"args"`
+	Dir           string             `json:"dir"`
+	Executable    *trust.Executable  `json:"executable"`
+	Files         []trust.FileRecord `json:"files"`
+	NotCovered    []string           `json:"not_covered"`
+	Variables     []variable         `json:"variables"`
+	CodeVariables []string           `json:"code_variables"`
+	Class         config.Class       `json:"class,omitempty"`
+	Note          string             `json:"note,omitempty"`
+	Problem       string             `json:"problem,omitempty"`
+}
+
+type variable struct {
+	Name   string        `json:"name"`
+	Origin secret.Origin `json:"origin"` // "" = not set
+}
+
+func status(env *cmdmain.Env, c *cli.Context) error {
+	p, err := open(env, c)
+	if err != nil {
+		return err
+	}
+	servers, err := p.chosen(c)
+	if err != nil {
+		return err
+	}
+	out, err := env.List(c, "SERVER", "STATUS", "COMMAND", "VARIABLES", "CHANGED OR WRONG", "DIGEST")
+	if err != nil {
+		return err
+	}
+	if p.unread != nil {
+		env.Sayf("nothing is trusted: %v", p.unread)
+	}
+	var refused []*trust.Description
+	for _, srv := range servers {
+		d := trust.Describe(p.records, srv, p.environ)
+		if d.Status != trust.Trusted && srv.Enabled {
+			refused = append(refused, &d)
+		}
+		if err := out.Row(row(&d), cells(&d)...); err != nil {
+			return err
+		}
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return notTrusted(refused)
+}
+
+// chosen are the servers named by the arguments, or all of the project.
+func (p *place) chosen(c *cli.Context) ([]*config.Server, error) {
+	var servers []*config.Server
+	ids, _ := cmdmain.Positional(c)
+	for _, id := range ids {
+		srv, err := p.server(id)
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, srv)
+	}
+	if len(ids) > 0 {
+		return servers, nil
+	}
+	if p.cfg.Project == "" {
+		return nil, noProject()
+	}
+	for _, srv := range p.cfg.Servers {
+		if srv.Scope == config.Project {
+			servers = append(servers, srv)
+		}
+	}
+	return servers, nil
+}
+
+func notTrusted(refused []*trust.Description) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	e := &cmdmain.Error{Exit: cmdmain.NotTrusted}
+	var ids []string
+	for _, d := range refused {
+		ids = append(ids, d.Server.ID)
+		if d.Status != trust.Denied {
+			e.Hints = append(e.Hints, "mcp-trust allow "+d.Server.ID)
+		}
+	}
+	e.Err = fmt.Errorf("not trusted: %s", strings.Join(ids, ", "))
+	return e
+}
+
+func row(d *trust.Description) statusRow {
+	s := d.Server
+	r := statusRow{
+		Server: s.ID, Original: s.Original, Status: d.Status, Changed: list0(d.Why), Enabled: s.Enabled,
+		Project: s.Project, Source: s.Source, Line: s.Line, Digest: s.Digest,
+		Command: command(d), Args: list0(s.Args), Dir: d.Dir, Executable: d.Executable, Files: list0(d.Files),
+		NotCovered: list0(d.NotCovered), Variables: []variable{}, CodeVariables: list0(d.CodeVariables),
+	}
+	for _, v := range d.Variables {
+		r.Variables = append(r.Variables, variable(v))
+	}
+	if d.Record != nil {
+		r.Class, r.Note = d.Record.Class, d.Record.Note
+	}
+	if d.Problem != nil {
+		r.Problem = d.Problem.Error()
+	}
+	return r
+}
+
+// list0 makes an absent list an empty one: [] in JSON, never null.
+func list0[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func cells(d *trust.Description) []string {
+	names := make([]string, 0, len(d.Variables))
+	for _, v := range d.Variables {
+		names = append(names, v.Name)
+	}
+	wrong := strings.Join(d.Why, "; ")
+	if d.Problem != nil {
+		wrong = d.Problem.Error()
+	}
+	word := string(d.Status)
+	if !d.Server.Enabled {
+		word += ", disabled"
+	}
+	line := strings.Join(append([]string{command(d)}, d.Server.Args...), " ")
+	return []string{d.Server.ID, word, line, strings.Join(names, " "), wrong, d.Server.Digest}
+}
