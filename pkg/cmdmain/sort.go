@@ -240,6 +240,10 @@ func didYouMean(word string, known []string, shown func(string) string) string {
 
 func plain(word string) string { return word }
 
+// DidYouMean is a half sentence that names the known word nearest to word, to
+// stand behind a message, or "" when none is near.
+func DidYouMean(word string, known []string) string { return didYouMean(word, known, plain) }
+
 // editDistance counts the insertions, deletions and replacements of bytes that
 // turn a into b. Both are words of a command line, so it stays small.
 func editDistance(a, b string) int {

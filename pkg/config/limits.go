@@ -72,6 +72,9 @@ const (
 	CatalogTTL      = 24 * time.Hour  // a recorded list counts as fresh
 	MinCatalogTTL   = time.Minute     // a server cannot ask for less
 	FailedDiscovery = 5 * time.Minute // a failed discovery is not repeated
+	RefreshJobs     = 4               // servers that a refresh starts at the same time
+	MaxRefreshJobs  = 64              // more processes at once only wait for each other
+	RefreshTimeout  = 2 * time.Minute // of one server in a refresh; a package runner may download first
 	MaxFailureBytes = 32 << 10        // the file that remembers one; paths may be long
 )
 

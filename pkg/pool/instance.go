@@ -32,15 +32,15 @@ type Instance struct {
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
-// start_timeout. Nothing of it is left when that fails.
-func (p *Pool) start(key string, a *trust.Approved) (*Instance, error) {
+// start_timeout and as long as ctx lives. Nothing of it is left when that fails.
+func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Instance, error) {
 	begin := time.Now()
 	srv := a.Server()
 	i := &Instance{
 		pool: p, server: srv, identity: catalog.IdentityOf(srv),
 		slots: semaphore.NewWeighted(int64(srv.MaxConcurrency)),
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), srv.StartTimeout)
+	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
 	defer cancel()
 	launch, err := a.Launch()
 	if err != nil {
@@ -65,28 +65,27 @@ func (p *Pool) start(key string, a *trust.Approved) (*Instance, error) {
 		},
 	})
 	if err != nil {
-		p.recordFailure(i.identity, err)
+		p.recordFailure(ctx, i.identity, err)
 		return nil, err
 	}
 	i.client = client
 	c, err := i.list(ctx)
 	if err != nil {
 		client.Close()
-		p.recordFailure(i.identity, err)
-		return nil, startPhase(err, srv.StartTimeout)
+		p.recordFailure(ctx, i.identity, err)
+		return nil, startPhase(ctx, err, srv.StartTimeout)
 	}
 	i.live.Store(c)
 	i.started = time.Since(begin)
 	p.watch.Add(1)
 	go i.follow(notify) // ends when the client is done
-	p.announce()
 	return i, nil
 }
 
 // startPhase words a list that ran into the start's own deadline as what it is.
-func startPhase(err error, limit time.Duration) error {
+func startPhase(ctx context.Context, err error, limit time.Duration) error {
 	var f *upstream.Failure
-	if errors.As(err, &f) && f.Word == upstream.Aborted {
+	if errors.As(err, &f) && f.Word == upstream.Aborted && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		g := *f
 		g.Word, g.Phase, g.Limit = upstream.Timeout, "tools/list", limit
 		return &g
@@ -104,8 +103,10 @@ func (p *Pool) rememberedEra(id catalog.Identity) string {
 	return ""
 }
 
-func (p *Pool) recordFailure(id catalog.Identity, err error) {
-	if p.o.Catalogs != nil {
+// recordFailure remembers that a server could not be started. A start that was
+// given up says nothing about the server.
+func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error) {
+	if p.o.Catalogs != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		// A cache that cannot be written costs a repeated discovery, nothing else (C6).
 		_ = p.o.Catalogs.SetFailed(id, err.Error())
 	}

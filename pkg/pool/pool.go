@@ -37,7 +37,8 @@ type Pool struct {
 // entry is one key's place: made before the process exists, so that racing
 // callers find it and wait for the same start.
 type entry struct {
-	ready    chan struct{} // closed when instance or err is set
+	ready    chan struct{}      // closed when instance or err is set
+	giveUp   context.CancelFunc // ends a start that is under way; later it does nothing
 	instance *Instance
 	err      error
 }
@@ -64,10 +65,11 @@ func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
 	}
 	e := p.entries[key]
 	if e == nil {
-		e = &entry{ready: make(chan struct{})}
+		starting, giveUp := context.WithCancel(context.Background())
+		e = &entry{ready: make(chan struct{}), giveUp: giveUp}
 		p.entries[key] = e
 		p.watch.Add(1)
-		go p.run(key, e, a) // ends when the instance is gone, or at once when its start failed
+		go p.run(starting, key, e, a) // ends when the instance is gone, or at once when its start failed
 	}
 	p.mu.Unlock()
 	select {
@@ -101,15 +103,17 @@ func (p *Pool) Running(key string) *Instance {
 }
 
 // run is the life of one key: start, wait for the end, tear down, forget.
-func (p *Pool) run(key string, e *entry, a *trust.Approved) {
+func (p *Pool) run(starting context.Context, key string, e *entry, a *trust.Approved) {
 	defer p.watch.Done()
-	e.instance, e.err = p.start(key, a)
+	defer e.giveUp()
+	e.instance, e.err = p.start(starting, key, a)
 	if e.err != nil {
 		p.forget(key, e)
 		close(e.ready)
 		return
 	}
 	close(e.ready)
+	p.announce()
 	<-e.instance.client.Done()
 	p.forget(key, e)
 	e.instance.stop()
@@ -123,17 +127,26 @@ func (p *Pool) forget(key string, e *entry) {
 	p.mu.Unlock()
 }
 
-// Stop ends the instance of one key, if it runs, and waits for its teardown
-// (R12, about six seconds at most).
+// Stop ends the instance of one key, if it runs or is being started, and waits
+// for its teardown (R12, about six seconds at most). Whoever waits for a start
+// that is given up gets its *upstream.Failure, `aborted`.
 func (p *Pool) Stop(key string) {
-	if i := p.Running(key); i != nil {
-		i.stop()
+	p.mu.Lock()
+	e := p.entries[key]
+	p.mu.Unlock()
+	if e == nil {
+		return
+	}
+	e.giveUp()
+	<-e.ready // soon: a start that is given up tears its process down
+	if e.instance != nil {
+		e.instance.stop()
 	}
 }
 
-// Close stops every instance, all at the same time, and waits until their
-// process groups are released: at most the longest single teardown, after any
-// start that was under way. It reports the groups that survived.
+// Close stops every instance and gives up every start, all at the same time,
+// and waits until their process groups are released: at most the longest single
+// teardown. It reports the groups that survived.
 func (p *Pool) Close() []upstream.Teardown {
 	p.mu.Lock()
 	p.closed = true
@@ -147,6 +160,7 @@ func (p *Pool) Close() []upstream.Teardown {
 	var wg sync.WaitGroup
 	for _, e := range entries {
 		wg.Go(func() { // ends when the entry's start and teardown are over, both bounded
+			e.giveUp()
 			<-e.ready
 			if e.instance == nil {
 				return
