@@ -1,0 +1,252 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/call"
+	"postern/pkg/catalog"
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/trust"
+)
+
+func serversVerb(env *cmdmain.Env) *cli.Command {
+	return &cli.Command{
+		Name: "servers", Usage: "list the declared servers",
+		Description: "A row for each server of mcp.yaml and of the project, those included whose declaration\n" +
+			"is wrong. Nothing is started, and no value of a variable is shown.\n\n" +
+			"States: idle (can be started), failed (could not be listed a short while ago), disabled,\n" +
+			"unavailable (cannot be started as it is declared), refused (its declaration is wrong).",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "check", Usage: "end with 1 when something is wrong in the files"},
+		},
+		Action: func(c *cli.Context) error { return servers(env, c) },
+	}
+}
+
+func servers(env *cmdmain.Env, c *cli.Context) error {
+	if args, _ := cmdmain.Positional(c); len(args) > 0 {
+		return cmdmain.Usagef("unexpected argument %q", args[0])
+	}
+	p, err := placeOf(env, c)
+	if err != nil {
+		return err
+	}
+	list, err := env.List(c, "SERVER", "SCOPE", "STATE", "TRUST", "CATALOG", "TOOLS", "NOTES", "FILE")
+	if err != nil {
+		return err
+	}
+	host, session, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	v := session.View()
+	for _, row := range serverRows(v, host.Catalogs(), time.Now()) {
+		if err := list.Row(row, row.cells()...); err != nil {
+			return err
+		}
+	}
+	if err := list.Close(); err != nil {
+		return err
+	}
+	if n := mistakes(v.Config.Diagnostics); c.Bool("check") && n > 0 {
+		return fmt.Errorf("%d mistakes in the configuration", n)
+	}
+	return nil
+}
+
+func mistakes(all []config.Diagnostic) (n int) {
+	for _, d := range all {
+		if !d.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// States of a server for a process that runs none.
+const (
+	stateIdle        = "idle"
+	stateFailed      = "failed"
+	stateDisabled    = "disabled"
+	stateUnavailable = "unavailable"
+	stateRefused     = "refused"
+)
+
+// serverRow is one declared server.
+type serverRow struct {
+	Server      string            `json:"server"`
+	Original    string            `json:"original,omitempty"` // as the file spells the id
+	Scope       config.Scope      `json:"scope"`
+	File        string            `json:"file"`
+	Line        int               `json:"line,omitempty"`
+	Project     string            `json:"project,omitempty"`
+	Transport   string            `json:"transport,omitempty"`
+	State       string            `json:"state"`
+	Why         string            `json:"why,omitempty"`
+	Trust       trust.Status      `json:"trust,omitempty"`
+	Catalog     *catalogRow       `json:"catalog,omitempty"`
+	Tools       int               `json:"tools"`
+	Repaired    []string          `json:"repaired,omitempty"`
+	Refused     []catalog.Refused `json:"refused,omitempty"`
+	Truncated   bool              `json:"truncated,omitempty"`
+	Diagnostics []string          `json:"diagnostics,omitempty"`
+}
+
+// catalogRow says what is recorded, and how old it is.
+type catalogRow struct {
+	Provenance catalog.Provenance `json:"provenance"`
+	At         *time.Time         `json:"at,omitempty"`
+	AgeSeconds int64              `json:"age_s,omitempty"`
+	Protocol   string             `json:"protocol,omitempty"`
+	Era        string             `json:"era,omitempty"`
+}
+
+// serverRows are the servers in the order of the files, and behind them the
+// declarations that gave no server, known by what is wrong with them (C11).
+func serverRows(v *call.View, catalogs *catalog.Store, now time.Time) []serverRow {
+	rows := make([]serverRow, 0, len(v.Servers))
+	index := map[[2]string]int{}
+	for _, s := range v.Servers {
+		index[[2]string{s.Declared.Source, s.Declared.Original}] = len(rows)
+		rows = append(rows, rowOf(s, catalogs, now))
+	}
+	for _, d := range v.Config.Diagnostics {
+		if d.Server == "" {
+			continue
+		}
+		key := [2]string{realPath(d.File), d.Server}
+		i, known := index[key]
+		if !known {
+			i = len(rows)
+			index[key] = i
+			rows = append(rows, refusedDeclaration(v, d))
+		}
+		rows[i].Diagnostics = append(rows[i].Diagnostics, d.String())
+	}
+	return rows
+}
+
+// rowOf is the row of one server.
+func rowOf(s *call.Server, catalogs *catalog.Store, now time.Time) serverRow {
+	d := s.Declared
+	row := serverRow{
+		Server: d.ID, Scope: d.Scope, File: d.Source, Line: d.Line, Project: d.Project,
+		Transport: "stdio", Trust: s.Status, Tools: len(s.Tools), Catalog: catalogOf(s, now),
+	}
+	if d.Original != d.ID {
+		row.Original = d.Original
+	}
+	row.State, row.Why = stateOf(s, catalogs)
+	for _, t := range s.Tools {
+		if t.Def.Repaired {
+			row.Repaired = append(row.Repaired, t.Def.Name)
+		}
+	}
+	if s.Catalog != nil {
+		row.Refused, row.Truncated = s.Catalog.Refused, s.Catalog.Truncated
+	}
+	return row
+}
+
+func stateOf(s *call.Server, catalogs *catalog.Store) (state, why string) {
+	switch failed, ok := catalogs.Failed(catalog.IdentityOf(s.Declared)); {
+	case !s.Declared.Enabled:
+		return stateDisabled, ""
+	case s.Declared.Unavailable != "":
+		return stateUnavailable, s.Declared.Unavailable
+	case ok:
+		return stateFailed, failed
+	}
+	return stateIdle, ""
+}
+
+func catalogOf(s *call.Server, now time.Time) *catalogRow {
+	row := &catalogRow{Provenance: s.Provenance}
+	if c := s.Catalog; c != nil {
+		at := c.At
+		row.At, row.Protocol, row.Era = &at, c.Protocol, c.Era
+		row.AgeSeconds = int64(now.Sub(c.At).Seconds())
+	}
+	return row
+}
+
+// refusedDeclaration is the row of an entry that is no server.
+func refusedDeclaration(v *call.View, d config.Diagnostic) serverRow {
+	row := serverRow{Server: d.Server, Scope: config.User, File: d.File, Line: d.Line, State: stateRefused}
+	if root := v.Config.Project; root != "" && filepath.IsLocal(relative(root, d.File)) {
+		row.Scope, row.Project = config.Project, root
+	}
+	return row
+}
+
+// realPath follows symlinks, as the source of a declaration does, and leaves a
+// path alone that leads nowhere.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// relative is path as seen from root; ".." when there is no such way.
+func relative(root, path string) string {
+	if rel, err := filepath.Rel(root, path); err == nil {
+		return rel
+	}
+	return ".."
+}
+
+func (r serverRow) cells() []string {
+	at := r.File
+	if r.Line > 0 {
+		at = fmt.Sprintf("%s:%d", r.File, r.Line)
+	}
+	known := ""
+	if c := r.Catalog; c != nil {
+		known = string(c.Provenance)
+		if c.At != nil {
+			known += " " + age(time.Duration(c.AgeSeconds)*time.Second)
+		}
+	}
+	return []string{r.Server, string(r.Scope), r.State, string(r.Trust), known, fmt.Sprint(r.Tools), r.notes(), at}
+}
+
+// notes counts what deserves a look; the JSON row has it in full.
+func (r serverRow) notes() string {
+	var notes []string
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{len(r.Repaired), "repaired"}, {len(r.Refused), "refused"}, {len(r.Diagnostics), "diagnostics"}} {
+		if n.count > 0 {
+			notes = append(notes, fmt.Sprintf("%d %s", n.count, n.what))
+		}
+	}
+	if r.Truncated {
+		notes = append(notes, "truncated")
+	}
+	if r.Why != "" {
+		notes = append(notes, cmdmain.Cut(cmdmain.Printable(r.Why), 60))
+	}
+	return strings.Join(notes, ", ")
+}
+
+// age is a duration in its largest whole unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
