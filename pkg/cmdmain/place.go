@@ -19,6 +19,9 @@ import (
 // postern itself (C23).
 var commands = [...]string{"mcp-serve", "mcp-trust", "mcp-catalog", "mcp-call", "mcp-log"}
 
+// SelfPaths are the real paths of postern's commands beside this one.
+func SelfPaths() []string { return call.SelfPaths(commands[:]) }
+
 // PlaceFlags are the flags that say whose files and which project a command
 // works with.
 func PlaceFlags() []cli.Flag {
@@ -81,7 +84,7 @@ func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 			Word: string(call.Self), Exit: Unavailable}
 	}
 	return call.OpenHost(call.HostOptions{
-		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: call.SelfPaths(commands[:]),
+		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: SelfPaths(),
 		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) },
 	}, log), nil
 }
