@@ -1,0 +1,426 @@
+//go:build unix
+
+package calllog
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"postern/pkg/config"
+	"postern/pkg/state"
+)
+
+const patience = 30 * time.Second
+
+// TestMain makes this binary a process that writes rows into a shared log.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("CALLLOG_TEST_DIR"); dir != "" {
+		os.Exit(writeRows(dir))
+	}
+	os.Exit(m.Run())
+}
+
+func writeRows(dir string) int {
+	w, err := Open(dir, Options{MaxFile: 1 << 20})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for i := range 500 {
+		w.Append(Row{Outcome: OK, Tool: strings.Repeat("x", 1+i*7%1000), Rule: strings.Repeat("\x01", i%3000)})
+	}
+	if err := w.Close(patience); err != nil || w.Dropped() != 0 {
+		fmt.Fprintln(os.Stderr, err, w.Dropped())
+		return 1
+	}
+	return 0
+}
+
+var noon = time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
+
+func logDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "calls")
+	if err := state.EnsureDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func open(t *testing.T, dir string, o Options) *Writer {
+	t.Helper()
+	if o.Now == nil {
+		o.Now = func() time.Time { return noon }
+	}
+	w, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(patience); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func put(t *testing.T, w *Writer, r Row) {
+	t.Helper()
+	if !w.AppendWait(r, patience) {
+		t.Fatal("the row was not written")
+	}
+}
+
+func file(t *testing.T, dir, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// rows reads a whole log and fails for a line that is no row.
+func rows(t *testing.T, dir string) []Row {
+	t.Helper()
+	var all []Row
+	stats, err := Scan(context.Background(), dir, Query{}, func(line []byte) error {
+		var r Row
+		if err := json.Unmarshal(line, &r); err != nil {
+			return err
+		}
+		all = append(all, r)
+		return nil
+	})
+	if err != nil || stats.Skipped != 0 || stats.Rows != len(all) {
+		t.Fatalf("%+v, %v", stats, err)
+	}
+	return all
+}
+
+func TestWriterFillsTheRow(t *testing.T) {
+	dir := logDir(t)
+	w := open(t, dir, Options{})
+	put(t, w, Row{Outcome: OK, ID: "given"})
+	put(t, w, Row{Outcome: Denied})
+	got := rows(t, dir)
+	if len(got) != 2 || got[0].ID != "given" || len(got[1].ID) != 26 {
+		t.Fatalf("%+v", got)
+	}
+	for i, r := range got {
+		if r.V != Version || r.Seq != uint64(i+1) || r.Writer != got[0].Writer || len(r.Writer) != 26 || !r.TS.Equal(noon) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestProcessesShareAFile(t *testing.T) { // C80, MB-226
+	dir := logDir(t)
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "CALLLOG_TEST_DIR="+dir)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	wg.Wait()
+	last := map[string]uint64{}
+	for _, r := range rows(t, dir) {
+		if r.Seq != last[r.Writer]+1 {
+			t.Fatalf("writer %s: %d after %d", r.Writer, r.Seq, last[r.Writer])
+		}
+		last[r.Writer] = r.Seq
+	}
+	total := uint64(0)
+	for _, n := range last {
+		total += n
+	}
+	if total != 5000 || len(last) != 10 {
+		t.Errorf("%d rows of %d writers", total, len(last))
+	}
+	files, err := dayFiles(dir)
+	if err != nil || len(files) < 2 {
+		t.Errorf("files %v, %v", files, err) // some 7 MB in files of 1 MiB
+	}
+}
+
+func TestTornLineIsEnded(t *testing.T) { // C82, MB-223
+	dir := logDir(t)
+	torn := `{"ts":1,"x":"` + "é"[:1]
+	path := filepath.Join(dir, "2026-09-03.jsonl")
+	if err := os.WriteFile(path, []byte(torn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := open(t, dir, Options{})
+	put(t, w, Row{Outcome: OK})
+	// Another process dies while ours has the file open.
+	f, err := state.AppendFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("half"); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	put(t, w, Row{Outcome: Denied})
+	put(t, w, Row{Outcome: OK})
+
+	lines := strings.Split(file(t, dir, "2026-09-03.jsonl"), "\n")
+	if len(lines) != 6 || lines[0] != torn || !strings.HasSuffix(lines[1], "}") || lines[2] != "half" || !strings.Contains(lines[3], "denied") || lines[5] != "" {
+		t.Errorf("%q", lines)
+	}
+	stats, err := Scan(context.Background(), dir, Query{}, func([]byte) error { return nil })
+	if err != nil || stats != (Stats{Rows: 3, Skipped: 2}) {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+func TestTruncatedRemovedAndRenamedFiles(t *testing.T) { // MB-231
+	dir := logDir(t)
+	name := "2026-09-03.jsonl"
+	path := filepath.Join(dir, name)
+	w := open(t, dir, Options{})
+	put(t, w, Row{Outcome: OK, Tool: "one"})
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	put(t, w, Row{Outcome: OK, Tool: "two"})
+	if got := file(t, dir, name); got[0] != '{' || strings.Count(got, "\n") != 1 {
+		t.Errorf("after truncation: %q", got)
+	}
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, w, Row{Outcome: OK, Tool: "three"})
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	put(t, w, Row{Outcome: OK, Tool: "four"})
+	if got := rows(t, dir); len(got) != 1 || got[0].Tool != "four" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestFilesBySize(t *testing.T) { // C80
+	dir := logDir(t)
+	line, err := (&Row{V: 1, ID: NewID(noon), Writer: NewID(noon), Seq: 1, Outcome: OK}).line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := open(t, dir, Options{MaxFile: int64(2 * len(line))})
+	other := open(t, dir, Options{MaxFile: int64(2 * len(line))})
+	for range 5 {
+		put(t, w, Row{Outcome: OK})
+	}
+	put(t, other, Row{Outcome: OK}) // was at the first file, goes on in the last
+	put(t, w, Row{Outcome: OK, Rule: strings.Repeat("x", 1000)})
+	for name, want := range map[string]int{"2026-09-03.jsonl": 2, "2026-09-03.1.jsonl": 2, "2026-09-03.2.jsonl": 2, "2026-09-03.3.jsonl": 1} {
+		if n := strings.Count(file(t, dir, name), "\n"); n != want {
+			t.Errorf("%s has %d rows, want %d", name, n, want)
+		}
+	}
+	// A new process goes on where the last one stopped.
+	put(t, open(t, dir, Options{MaxFile: 1 << 20}), Row{Outcome: OK})
+	if n := strings.Count(file(t, dir, "2026-09-03.3.jsonl"), "\n"); n != 2 {
+		t.Errorf("the last file has %d rows, want 2", n)
+	}
+}
+
+func TestDays(t *testing.T) { // C80, C83
+	dir := logDir(t)
+	for _, name := range []string{
+		"2026-07-01.jsonl", "2026-08-31.jsonl", "2026-09-01.jsonl", "2026-09-01.3.jsonl", "2026-09-02.jsonl",
+		"notes.jsonl", "2026-07-01.jsonl.gz", "2026-07-01.x.jsonl", "2026-07-01.01.jsonl", "2026-07-01.0.jsonl", "2026-7-1.jsonl",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var now atomic.Int64
+	now.Store(noon.UnixNano())
+	w := open(t, dir, Options{Days: 2, Now: func() time.Time { return time.Unix(0, now.Load()).In(time.FixedZone("", 14*3600)) }})
+	put(t, w, Row{Outcome: OK})
+	want := "[2026-07-01.0.jsonl 2026-07-01.01.jsonl 2026-07-01.jsonl.gz 2026-07-01.x.jsonl 2026-09-01.3.jsonl 2026-09-01.jsonl 2026-09-02.jsonl 2026-09-03.jsonl 2026-7-1.jsonl notes.jsonl]"
+	if got := names(t, dir); got != want {
+		t.Errorf("kept %s\nwant %s", got, want)
+	}
+	now.Add(int64(24 * time.Hour))
+	put(t, w, Row{Outcome: OK, TS: noon}) // began the day before
+	if n := strings.Count(file(t, dir, "2026-09-04.jsonl"), "\n"); n != 1 {
+		t.Errorf("the new day has %d rows", n)
+	}
+	if strings.Contains(names(t, dir), "2026-09-01") {
+		t.Errorf("a new day removed nothing: %s", names(t, dir))
+	}
+}
+
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	return fmt.Sprint(got)
+}
+
+func TestModes(t *testing.T) { // C1, MB-222
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	dir := filepath.Join(t.TempDir(), "state", "calls")
+	w := open(t, dir, Options{MaxFile: 1})
+	put(t, w, Row{Outcome: OK})
+	put(t, w, Row{Outcome: OK})
+	for _, p := range []string{filepath.Dir(dir), dir, filepath.Join(dir, "2026-09-03.jsonl"), filepath.Join(dir, "2026-09-03.1.jsonl")} {
+		fi, err := os.Stat(p)
+		if err != nil || fi.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", p, fi.Mode(), err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "2026-09-03.1.jsonl"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	put(t, open(t, dir, Options{}), Row{Outcome: OK})
+	if fi, err := os.Stat(filepath.Join(dir, "2026-09-03.1.jsonl")); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("a lax file stays %v, %v", fi.Mode(), err)
+	}
+}
+
+// TestQueue holds the writer up, so that its queue is all there is (C81, F12).
+func TestQueue(t *testing.T) {
+	dir := logDir(t)
+	hold, held := make(chan struct{}), make(chan struct{}, 1)
+	var calls atomic.Int32
+	w := open(t, dir, Options{Now: func() time.Time {
+		if calls.Add(1) == 3 { // Open asks twice
+			held <- struct{}{}
+			<-hold
+		}
+		return noon
+	}})
+	w.Append(Row{Outcome: OK})
+	<-held
+	for range config.LogQueue + 6 {
+		w.Append(Row{Outcome: OK})
+	}
+	if got := w.Dropped(); got != 7 { // the row being written has a place too
+		t.Errorf("%d rows dropped, want 7", got)
+	}
+	if w.AppendWait(Row{Outcome: Denied}, time.Millisecond) {
+		t.Error("a row was written by a writer that stands still")
+	}
+	if err := w.Close(time.Millisecond); err == nil || !strings.Contains(err.Error(), fmt.Sprint(config.LogQueue+1)) {
+		t.Errorf("close: %v", err)
+	}
+	close(hold)
+	if err := w.Close(patience); err != nil {
+		t.Fatal(err)
+	}
+	w.Append(Row{Outcome: OK})
+	if w.AppendWait(Row{Outcome: OK}, time.Minute) || w.Dropped() != 9 {
+		t.Errorf("after Close: %d dropped", w.Dropped())
+	}
+	all := rows(t, dir)
+	if len(all) != config.LogQueue+1 || all[len(all)-1].Outcome != Denied {
+		t.Fatalf("%d rows", len(all))
+	}
+	lost := uint64(0)
+	for i, r := range all {
+		lost += r.Dropped
+		if r.Seq != uint64(i+1)+lost {
+			t.Fatalf("row %d has seq %d with %d lost", i, r.Seq, lost)
+		}
+	}
+	if lost != 7 {
+		t.Errorf("the rows tell of %d lost ones, want 7", lost)
+	}
+}
+
+func TestWriteFails(t *testing.T) { // C6, C81
+	dir := logDir(t)
+	w := open(t, dir, Options{})
+	put(t, w, Row{Outcome: OK})
+	// A folder in the place of the file: nothing can be written, also for root.
+	path := filepath.Join(dir, "2026-09-03.jsonl")
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if w.AppendWait(Row{Outcome: OK}, patience) || w.Dropped() != 1 {
+		t.Errorf("%d dropped", w.Dropped())
+	}
+	if _, err := Open(dir, Options{Now: func() time.Time { return noon }}); err == nil {
+		t.Error("a log that cannot be written was opened")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	put(t, w, Row{Outcome: OK})
+	if got := rows(t, dir); len(got) != 1 || got[0].Dropped != 1 || got[0].Seq != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPartialWriteIsEnded(t *testing.T) { // C82, a disk that fills up in the middle of a row
+	dir := logDir(t)
+	w := open(t, dir, Options{})
+	put(t, w, Row{Outcome: OK})
+	size := int64(len(file(t, dir, "2026-09-03.jsonl")))
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size + 10), Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	ok := w.AppendWait(Row{Outcome: Denied}, patience)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if ok {
+		t.Fatal("the row went past the limit")
+	}
+	put(t, w, Row{Outcome: Cancelled})
+	lines := strings.Split(file(t, dir, "2026-09-03.jsonl"), "\n")
+	if len(lines) != 4 || len(lines[1]) != 10 || !json.Valid([]byte(lines[2])) {
+		t.Errorf("%q", lines)
+	}
+}
+
+func TestNilWriter(t *testing.T) { // C6
+	var w *Writer
+	w.Append(Row{})
+	if !w.AppendWait(Row{}, time.Minute) || w.Dropped() != 0 || w.Close(time.Minute) != nil {
+		t.Error("a nil writer does something")
+	}
+}
+
+func BenchmarkAppend(b *testing.B) { // F12: at most 3 µs
+	w, err := Open(filepath.Join(b.TempDir(), "calls"), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		w.Append(Row{Outcome: OK, Upstream: "github", Tool: "get_issue"})
+	}
+	b.StopTimer()
+	_ = w.Close(patience)
+}
