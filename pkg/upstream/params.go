@@ -18,16 +18,15 @@ func (c *Client) params(call Call, digits []byte) ([]byte, error) {
 	if params == nil {
 		return slices.Concat([]byte(`{"_meta":{`), c.meta, []byte(`}}`)), nil
 	}
-	var edits []wire.Edit
+	if c.meta == nil {
+		return wire.Splice(params, wire.Edit{Span: call.Token, New: digits}), nil
+	}
+	edits, err := metaEdits(params, c.meta)
+	if err != nil {
+		return nil, c.badParams(call, err.Error())
+	}
 	if call.Token.Ok() {
 		edits = append(edits, wire.Edit{Span: call.Token, New: digits})
-	}
-	if c.meta != nil {
-		more, err := metaEdits(params, c.meta)
-		if err != nil {
-			return nil, c.badParams(call, err.Error())
-		}
-		edits = append(edits, more...)
 	}
 	slices.SortStableFunc(edits, func(a, b wire.Edit) int { return cmp.Compare(a.Span.Start, b.Span.Start) })
 	return wire.Splice(params, edits...), nil

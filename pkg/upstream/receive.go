@@ -85,11 +85,20 @@ func (in *receiver) unreadable(line []byte, err error) {
 			return
 		}
 	}
-	if p := in.c.take(bad.ID); p != nil {
-		p.done <- outcome{failure: in.c.protocol("a response that breaks the protocol: " + bad.Reason)}
-		return
+	if !bad.Noise || answers(line) {
+		if p := in.c.take(bad.ID); p != nil {
+			p.done <- outcome{failure: in.c.protocol("a response that breaks the protocol: " + bad.Reason)}
+			return
+		}
 	}
 	in.noise(line)
+}
+
+// answers is whether a line without a jsonrpc member was meant as a response
+// all the same: a line of a structured log may have an id too.
+func answers(line []byte) bool {
+	var at [2]wire.Span
+	return wire.Lookup(line, []string{"result", "error"}, at[:]) == nil && at[0].Ok() != at[1].Ok()
 }
 
 // part is one element of a batch; a batch within a batch is noise.
