@@ -24,15 +24,17 @@ type LoadOptions struct {
 // wrong is in Diagnostics, and what is wrong is left out, never guessed.
 func Load(o LoadOptions) *Config {
 	l := &loader{sum: sha256.New(), claims: map[string]string{}, c: &Config{
-		Project:  o.Project,
 		Policies: map[string]*Policy{},
 		Log:      Log{Args: "hash", Days: DefaultLogDays, MaxFile: DefaultLogFile},
 		NamesMax: DefaultNameMax,
 		Stamps:   map[string]state.Stamp{},
 	}}
-	l.user(o)
-	if o.Project != "" {
-		l.project(o.Project)
+	dir := l.openProject(o.Project)
+	l.user(o.Dirs)
+	if dir != nil {
+		defer dir.Close()
+		l.file(dir, filepath.Join(".postern", "mcp.yaml"), false)
+		l.file(dir, ".mcp.json", true)
 	}
 	l.c.Hash = "sha256:" + hex.EncodeToString(l.sum.Sum(nil))
 	return l.c
@@ -44,10 +46,10 @@ type loader struct {
 	claims map[string]string
 }
 
-func (l *loader) user(o LoadOptions) {
-	path := filepath.Join(o.Dirs.Config, "mcp.yaml")
-	l.dropIns(filepath.Join(o.Dirs.Config, "mcp.d"))
-	data, stamp, err := state.ReadFile(path, state.Check{Max: MaxFileBytes, Private: true, Project: o.Project})
+func (l *loader) user(dirs state.Dirs) {
+	path := filepath.Join(dirs.Config, "mcp.yaml")
+	l.dropIns(filepath.Join(dirs.Config, "mcp.d"))
+	data, stamp, err := state.ReadFile(path, state.Check{Max: MaxFileBytes, Private: true, Project: l.c.Project})
 	r := &reader{file: path, source: realPath(path), scope: User, claims: l.claims}
 	var u *userFile
 	if top := l.open(r, data, stamp, err, parseYAML); top != nil {
@@ -79,15 +81,19 @@ func (l *loader) dropIns(dir string) {
 	l.c.Refused = true
 }
 
-func (l *loader) project(root string) {
+// openProject opens the root of the project. One that cannot be opened counts
+// as none, so that it costs itself and not the user's servers.
+func (l *loader) openProject(root string) *os.Root {
+	if root == "" {
+		return nil
+	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
-		l.c.Diagnostics = append(l.c.Diagnostics, Diagnostic{File: root, Problem: fmt.Sprintf("cannot be opened: %s", cause(err))})
-		return
+		l.c.Diagnostics = append(l.c.Diagnostics, Diagnostic{File: root, Problem: "cannot be opened: " + cause(err)})
+		return nil
 	}
-	defer dir.Close()
-	l.file(dir, filepath.Join(".postern", "mcp.yaml"), false)
-	l.file(dir, ".mcp.json", true)
+	l.c.Project = root
+	return dir
 }
 
 // file reads one of a project's two files.
@@ -138,6 +144,9 @@ func (l *loader) open(r *reader, data []byte, stamp state.Stamp, err error, pars
 	}
 	l.c.Stamps[r.file] = stamp
 	if errors.Is(err, fs.ErrNotExist) {
+		if fi, err := os.Lstat(r.file); err == nil && fi.Mode().Type() == fs.ModeSymlink && stamp == (state.Stamp{}) {
+			r.fail(pos{}, "", "is a link to a file that does not exist")
+		}
 		return nil
 	}
 	if err != nil {

@@ -137,7 +137,7 @@ type Config struct {
 	Path     []string          // where bare commands are looked up; empty = PATH
 	Secrets  map[string]string // entries of `secrets:`, for secret.NewStore
 
-	Project     string // real root, "" = none
+	Project     string // real root; "" = none, or one that could not be opened
 	Diagnostics []Diagnostic
 	// Refused means that the user's file counts as absent because something in
 	// it outside a server is wrong or it cannot be read safely: no policy and
