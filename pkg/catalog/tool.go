@@ -16,10 +16,13 @@ import (
 // Tool is one tool definition and what the gateway reads of it. Slices share
 // memory with the catalog and are not to be changed.
 type Tool struct {
-	Name        string // the server's own
-	Raw         []byte // the definition as sent
-	Repaired    bool   // WithName mends the input schema (C72)
-	ReadOnly    bool   // annotations say readOnlyHint:true; a claim, see R51
+	Name     string // the server's own
+	Raw      []byte // the definition as sent
+	Repaired bool   // WithName mends the input schema (C72)
+	// ReadOnly means that the annotations say readOnlyHint:true. It is a claim of
+	// the server (R51); whoever decided by a recorded one decides again once the
+	// running server has shown its list (R40).
+	ReadOnly    bool
 	Title       string // "" when there is none that can be read
 	Description string
 
@@ -30,10 +33,10 @@ type Tool struct {
 	repair wire.Edit
 }
 
-// Of these members a definition may have one each, spelled like this: an agent
-// that takes another of two must not see another tool than the one decided on.
 var errName = errors.New("it has no name")
 
+// Of these members a definition may have one each, spelled like this: an agent
+// that takes another of two must not see another tool than the one decided on.
 const (
 	atName = iota
 	atTitle
