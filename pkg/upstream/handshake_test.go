@@ -44,7 +44,6 @@ func hello(t *testing.T, o Options, s script) (*Client, []string, error) {
 	err := p.c.handshake(ctx)
 	p.group.end("exit status 0")
 	p.c.Close()
-	closeAll(p.inFile)
 	var methods []string
 	for m := range asked {
 		methods = append(methods, m)
