@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"postern/pkg/config"
+	"postern/pkg/state"
 )
 
 // program is the executable that a command leads to.
 type program struct {
 	path      string // absolute, as found
 	real      string // without symlinks
+	stamp     state.Stamp
 	rootOwned bool
 	binary    bool // can be started by descriptor
 }
@@ -106,6 +108,10 @@ func skip(dir string, projects []string) string {
 
 // inspect looks at the file at path. Its error completes "command X ".
 func inspect(path string) (*program, error) {
+	stamp, err := state.StampOf(path)
+	if err != nil {
+		return nil, errors.New("cannot be looked at: " + err.Error())
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, errors.New("is not found at " + path)
@@ -117,7 +123,7 @@ func inspect(path string) (*program, error) {
 	if err := executable(real, fi); err != nil {
 		return nil, err
 	}
-	return &program{path: path, real: real, rootOwned: rootOwned(real, fi), binary: startsLikeBinary(real)}, nil
+	return &program{path: path, real: real, stamp: stamp, rootOwned: rootOwned(real, fi), binary: startsLikeBinary(real)}, nil
 }
 
 var errNotExecutable = errors.New("is not executable")

@@ -154,6 +154,29 @@ func TestRootOwnedExecutable(t *testing.T) {
 	}
 }
 
+// Verify of such a file stats it, and refuses once it is no longer root's.
+func TestVerifyRootOwned(t *testing.T) {
+	w := newWorld(t)
+	w.allow(w.srv)
+	r := *w.records()
+	r.all = r.All()
+	r.all[0].Executable = &Executable{Path: w.path("srv.sh"), SHA256: strings.Repeat("0", 64), RootOwned: true}
+	if _, err := Check(&r, w.srv, w.env); err == nil {
+		t.Fatal("a file that the user can write is held by its path")
+	}
+	a := w.approved()
+	a.record = &r.all[0]
+	a.plan.program.rootOwned = true // as it was at the check
+	if err := a.Verify(); err != nil {
+		t.Error(err)
+	}
+	w.write("srv.sh", script+"more", 0o755)
+	var e *ChangedError
+	if err := a.Verify(); !errors.As(err, &e) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // What an approval does not hold is said.
 func TestNotCovered(t *testing.T) {
 	w := newWorld(t)

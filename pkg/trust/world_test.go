@@ -15,7 +15,7 @@ import (
 
 // world is a scratch home with one project that declares one server.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	dirs    state.Dirs
 	project string
 	srv     *config.Server
@@ -25,7 +25,7 @@ type world struct {
 
 const script = "#!/bin/true\n# first\n"
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
