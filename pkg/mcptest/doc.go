@@ -1,0 +1,82 @@
+// Package mcptest owns the other two sides of every conversation in tests: fake
+// servers that misbehave on demand, and a small agent. Both are real processes,
+// or at least real pipes. It knows nothing of postern but the lines of package
+// wire, and is imported by tests only.
+//
+// A test binary is its own fake server:
+//
+//	func TestMain(m *testing.M) { mcptest.Main(m) }
+//
+//	command := mcptest.FakeServerCommand(t)            // declare this as command
+//	agent := mcptest.Start(t, exec.Command(command, "-page", "2"))
+//	agent.Initialize()
+//	answer := agent.Call("echo", `{"text":"x"}`)
+//
+// In scripts, Commands gives testscript.Main a command fake-server.
+//
+// # fake-server
+//
+//	-protocol V          answer initialize with this revision; default: the client's
+//	-era E               legacy (default), modern (no initialize, _meta is demanded) or dual
+//	-info JSON           serverInfo
+//	-instructions TEXT   instructions
+//	-capabilities JSON   capabilities; default: those of the lists there are
+//	-tools FILE          list these tools, a JSON array kept byte for byte; default: the tools below
+//	-prompts FILE, -resources FILE, -templates FILE
+//	                     other lists; default: empty
+//	-page N              N items a page
+//	-cursor-loop         every page names the same next cursor
+//	-ttl MS              ttlMs of lists
+//	-events FILE         append what happens, see Event
+//	-life DURATION       end with status 3 after this time whatever happens; default 2m
+//	-fault NAME[=VALUE]  may be repeated:
+//
+//	banner[=TEXT]        print TEXT, or lines of every kind of noise, before anything else
+//	noise=N              print N lines of noise before every answer
+//	bom, crlf            begin with a byte order mark; end lines with CR LF
+//	stderr=BYTES         write that much to stderr first
+//	stderr-line=TEXT     write one line to stderr first
+//	start-delay=DURATION read nothing before that has passed
+//	exit-at-start=N      end with status N at once
+//	exit-on-discover=N   end with status N when asked server/discover
+//	no-initialize        never answer initialize
+//	no-discover          never answer server/discover
+//	initialize=JSON      answer initialize with this result
+//	stop-reading         read nothing more after the handshake
+//	ignore-eof           live on when stdin ends
+//	ignore-term          ignore SIGTERM
+//	grandchild=group     start a child of its own that sleeps for -life, holds all
+//	                     pipes and, with ignore-term, ignores SIGTERM
+//	grandchild=session   the same, in a session of its own
+//
+// # Its tools
+//
+// A tool does what its name says and is told the rest by its arguments. Names it
+// does not know, which -tools may list, do what echo does.
+//
+//	echo                 the arguments as structuredContent and, quoted, as text
+//	slow {ms}            answers after ms, never if it is cancelled before
+//	progress {steps, ms} steps progress notifications, ms apart, then the answer
+//	big {bytes}          that many bytes of text
+//	fail {text}          a result with isError
+//	rpcerror {error}     that error object in place of a result
+//	raw {result}         that result, byte for byte
+//	env                  {env, args, cwd, pid, ppid} of the process
+//	exit {status, stderr}
+//	                     ends without an answer, stderr written before
+//	half                 half an answer, then the end
+//	write {line, hex, answer}
+//	                     line (or the bytes hex stands for) in place of the answer,
+//	                     $ID replaced by the request's id; with answer, then the answer
+//	twice                answers twice
+//	late                 answers once it has been cancelled
+//	never                no answer
+//	notify {method, params, times, after}
+//	                     sends notifications, then (with after: before them) answers
+//	change {tools, silent}
+//	                     lists these tools from now on, and says so unless silent
+//	ask {method, params} asks the client, and answers with its answer
+//
+// Requests beside tools: ping, every list, and {"echo": params} for the other
+// methods of the protocol; -32601 for all else.
+package mcptest
