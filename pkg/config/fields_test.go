@@ -109,6 +109,9 @@ func TestEveryFieldIsReadSomewhere(t *testing.T) {
 	}
 	for _, v := range []any{Server{}, Policy{}, Log{}, Defaults{}, Config{}, Pattern{}, EnvVar{}} {
 		for _, f := range exported(v) {
+			if f == "Stamps" { // what Current compares
+				continue
+			}
 			if !read[f] {
 				t.Errorf("nothing reads %T.%s", v, f)
 			}

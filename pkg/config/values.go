@@ -162,7 +162,7 @@ func parseSize(s string) (int64, bool) {
 	digits := strings.TrimRight(s, "BGKMi")
 	shift, known := map[string]int{"": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30}[s[len(digits):]]
 	v, ok := whole(strings.TrimSuffix(digits, " "))
-	if !known || !ok || v > math.MaxInt64>>shift {
+	if !known || !ok || v < 0 || v > math.MaxInt64>>shift {
 		return 0, false
 	}
 	return v << shift, true
