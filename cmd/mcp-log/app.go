@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/calllog"
+	"postern/pkg/cmdmain"
+)
+
+const description = `A row is shown when all FILTERs hold. A FILTER is NAME=VALUE; NAME is one of
+NAMES.
+VALUE is patterns with commas between them, one of which must match; * is any run of
+characters and ? is one. An empty VALUE finds rows without the member. outcome is one of
+OUTCOMES.
+latency is an interval whose upper end is outside: 500ms.. or ..2s or 100ms..1s.
+
+A time T is a duration before now (90m, 2d, 1w), today or yesterday, a date, a date and a
+time, or these with an offset (2026-03-08T14:30Z). Without an offset it is in the time
+zone of this machine, or of TZ. A call counts by when it began: rows from --since on and
+before --until are shown; a date alone, today and yesterday in --until include that day.
+
+The log is in calls/ below the state directory, a file for each UTC date.`
+
+func app(env *cmdmain.Env) *cli.App {
+	return &cli.App{
+		Usage:       "show the calls that were made",
+		ArgsUsage:   "[FILTER…]",
+		Description: describe(),
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "since", Usage: "only calls that began at `T` or later"},
+			&cli.StringFlag{Name: "until", Usage: "only calls that began before `T`"},
+			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "only the newest `N` rows"},
+			&cli.BoolFlag{Name: "reverse", Aliases: []string{"r"}, Usage: "newest first"},
+		}, cmdmain.ListFlags()...),
+		Action: func(c *cli.Context) error { return show(env, c) },
+	}
+}
+
+// describe fills in the closed lists, so that they are written down once.
+func describe() string {
+	outcomes := make([]string, 0, len(calllog.Outcomes()))
+	for _, o := range calllog.Outcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	return strings.NewReplacer(
+		"NAMES", strings.Join(calllog.FilterNames(), " "),
+		"OUTCOMES", strings.Join(outcomes, " "),
+	).Replace(description)
+}

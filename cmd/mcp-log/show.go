@@ -1,0 +1,121 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/calllog"
+	"postern/pkg/cmdmain"
+	"postern/pkg/state"
+)
+
+func show(env *cmdmain.Env, c *cli.Context) error {
+	q, err := query(c, time.Now())
+	if err != nil {
+		return err
+	}
+	dirs, err := state.Locate(env.Getenv)
+	if err != nil {
+		return err
+	}
+	list, err := env.List(c, "TIME", "CALLER", "TOOL", "OUTCOME", "MS", "WHY")
+	if err != nil {
+		return err
+	}
+	stats, err := calllog.Scan(env.Ctx, filepath.Join(dirs.State, "calls"), q, func(row []byte) error {
+		return list.Row(json.RawMessage(row), cells(list, row)...)
+	})
+	// What was found is shown even when reading on failed.
+	if closed := list.Close(); err == nil {
+		err = closed
+	}
+	if stats.Skipped > 0 {
+		env.Sayf("%d skipped: lines of the log that are no rows", stats.Skipped)
+	}
+	if err == nil && stats.Rows == 0 && list.Table() {
+		env.Sayf("no calls")
+	}
+	return failure(err)
+}
+
+// query reads the command line.
+func query(c *cli.Context, now time.Time) (calllog.Query, error) {
+	q := calllog.Query{Limit: c.Int("limit"), Newest: c.Bool("reverse")}
+	if c.IsSet("limit") && q.Limit < 1 {
+		return q, cmdmain.Usagef("-n wants 1 or more, not %d", q.Limit)
+	}
+	for _, end := range []struct {
+		flag  string
+		parse func(string, time.Time) (time.Time, error)
+		to    *time.Time
+	}{{"since", calllog.ParseSince, &q.Since}, {"until", calllog.ParseUntil, &q.Until}} {
+		if !c.IsSet(end.flag) {
+			continue
+		}
+		t, err := end.parse(c.String(end.flag), now)
+		if err != nil {
+			return q, cmdmain.Usagef("--%s: %w", end.flag, err)
+		}
+		*end.to = t
+	}
+	if !q.Until.IsZero() && q.Since.After(q.Until) {
+		return q, cmdmain.Usagef("--since %s lies after --until %s", c.String("since"), c.String("until"))
+	}
+	args, _ := cmdmain.Positional(c)
+	for _, arg := range args {
+		f, err := calllog.ParseFilter(arg)
+		if err != nil {
+			return q, cmdmain.Usagef("%w", err)
+		}
+		q.Filters = append(q.Filters, f)
+	}
+	return q, nil
+}
+
+// cells is a row as columns of the table.
+func cells(list *cmdmain.List, line []byte) []string {
+	if !list.Table() {
+		return nil
+	}
+	var r calllog.Row
+	// A later version may have changed a member's type: what can be read is shown.
+	_ = json.Unmarshal(line, &r)
+	tool := r.Tool
+	if r.Upstream != "" {
+		tool = r.Upstream + "/" + r.Tool
+	}
+	return []string{
+		r.TS.Local().Format(time.DateTime), r.Caller, tool, string(r.Outcome),
+		strconv.FormatFloat(r.LatencyMS, 'f', 1, 64), why(&r),
+	}
+}
+
+// why is the reason of what did not go well: its word, details, and the rule.
+func why(r *calllog.Row) string {
+	text := r.Word
+	for _, more := range []string{r.Reason, r.Rule} {
+		switch {
+		case more == "":
+		case text == "":
+			text = more
+		default:
+			text += ", " + more
+		}
+	}
+	return text
+}
+
+// failure turns what has a remedy into a hint.
+func failure(err error) error {
+	var unsafe *state.UnsafeError
+	if errors.As(err, &unsafe) && unsafe.Fix != "" {
+		return &cmdmain.Error{Err: fmt.Errorf("%s %s", unsafe.Path, unsafe.Why), Exit: cmdmain.Failed, Hints: []string{unsafe.Fix}}
+	}
+	return err
+}
