@@ -48,21 +48,22 @@ func runCommand(text string, limit time.Duration) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s did not run: %w", argv[0], err)
 	}
-	return out.Bytes(), nil
+	return out.buf.Bytes(), nil
 }
 
-// capped keeps up to maxSecret bytes and fails the write that goes beyond.
+// capped keeps up to maxSecret bytes and fails the write that goes beyond. The
+// buffer is not embedded: io.Copy would find its ReadFrom and pass by Write.
 type capped struct {
-	bytes.Buffer
+	buf  bytes.Buffer
 	over bool
 }
 
 func (c *capped) Write(p []byte) (int, error) {
-	if c.Len()+len(p) > maxSecret {
+	if c.buf.Len()+len(p) > maxSecret {
 		c.over = true
 		return 0, errors.New("too much output")
 	}
-	return c.Buffer.Write(p)
+	return c.buf.Write(p)
 }
 
 // splitWords splits a command line at blanks; quotes hold words together and a
