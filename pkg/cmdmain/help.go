@@ -3,6 +3,7 @@ package cmdmain
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,9 @@ func writeHelp(w io.Writer, app *cli.App, path []string) error {
 		cmd = cmd.Command(step)
 		name += " " + step
 	}
+	inherited = slices.DeleteFunc(inherited, func(f cli.Flag) bool { // the verb has its own of that name
+		return slices.ContainsFunc(cmd.Flags, func(own cli.Flag) bool { return own.Names()[0] == f.Names()[0] })
+	})
 	_, err := io.WriteString(w, helpText(name, cmd, inherited, len(path) == 0))
 	return err
 }

@@ -69,12 +69,15 @@ func testApp(env *cmdmain.Env) *cli.App {
 			{Name: "hidden", Hidden: true, Action: func(*cli.Context) error { return context.DeadlineExceeded }},
 			{Name: "flood", Usage: "print without end", Action: func(*cli.Context) error { return flood(env) }},
 			{Name: "group", Usage: "verbs below a verb", Subcommands: []*cli.Command{
-				{Name: "new", Usage: "one of them", Flags: []cli.Flag{&cli.StringFlag{Name: "out", Usage: "write to `FILE`"}},
-					ArgsUsage: "NAME", Action: func(c *cli.Context) error {
-						args, _ := cmdmain.Positional(c)
-						_, err := fmt.Fprintf(env.Stdout, "%q %q\n", c.String("out"), args)
-						return err
-					}},
+				{Name: "new", Usage: "one of them", ArgsUsage: "NAME", Flags: []cli.Flag{
+					&cli.StringFlag{Name: "out", Usage: "write to `FILE`"},
+					&cli.StringFlag{Name: "project", Usage: "another thing than the program's `P`"},
+					&cli.IntSliceFlag{Name: "level", Usage: "levels `N`"},
+				}, Action: func(c *cli.Context) error {
+					args, _ := cmdmain.Positional(c)
+					_, err := fmt.Fprintf(env.Stdout, "%q %q %q\n", c.String("out"), c.String("project"), args)
+					return err
+				}},
 			}},
 		},
 	}
@@ -174,6 +177,8 @@ func TestMistakes(t *testing.T) {
 		{"echo --ratio x", `--ratio wants a number, not "x"`},
 		{"echo --jobs -1", `--jobs wants a whole number that is not negative, not "-1"`},
 		{"echo -r=maybe", `-r wants true or false, not "maybe"`},
+		{"group new --level x", `invalid value "x" for flag -level`}, // a type that is checked by urfave/cli only
+		{"help", `unknown command "help"`},
 		{"needs", "--digest is needed"},
 		{"one", "SERVER is missing"},
 		{"one a b", `unexpected argument "b"`},
@@ -224,7 +229,7 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%q gives %d\n got %s\nwant %s\n%s", tc.args, code, stdout, tc.want, stderr)
 		}
 	}
-	if _, stdout, _ := run("group", "new", "x", "--out", "f"); stdout != "\"f\" [\"x\"]\n" {
+	if _, stdout, _ := run("group", "new", "x", "--out", "f", "--project", "p"); stdout != `"f" "p" ["x"]`+"\n" {
 		t.Errorf("verbs below a verb print %q", stdout)
 	}
 	if code, _, stderr := run("--", "echo"); code != cmdmain.Usage {
