@@ -147,6 +147,32 @@ func TestChangeAfterApproval(t *testing.T) {
 	}
 }
 
+// A link is held by its own name: turned to another file, it is a change for the
+// approval made before as well.
+func TestLinkTurned(t *testing.T) {
+	w := newWorld(t)
+	w.write("tools/v1.js", "one()\n", 0o644)
+	w.write("tools/v2.js", "two()\n", 0o644)
+	link := w.path("tools/current.js")
+	if err := os.Symlink("v1.js", link); err != nil {
+		t.Fatal(err)
+	}
+	w.srv.Args = []string{"tools/current.js"}
+	redigest(w.srv)
+	w.allow(w.srv)
+	a := w.approved()
+	if err := errors.Join(os.Remove(link), os.Symlink("v2.js", link)); err != nil {
+		t.Fatal(err)
+	}
+	var e *ChangedError
+	if err := a.Verify(); !errors.As(err, &e) {
+		t.Errorf("Verify says %v", err)
+	}
+	if _, err := w.check(); !errors.As(err, &e) {
+		t.Errorf("Check says %v", err)
+	}
+}
+
 // What is not part of an approval does not disturb it: other files, the values
 // of environment variables, formatting (which the digest does not see).
 func TestHarmlessChanges(t *testing.T) {
@@ -218,8 +244,12 @@ func TestRecordHoldsForItsPathOnly(t *testing.T) {
 		wantNotTrusted(t, err, Untrusted)
 	}
 	other := *w.srv
-	other.Source = w.path(".postern/mcp.yaml")
+	other.Project = w.path("tools")
 	_, err := Check(w.records(), &other, w.env)
+	wantNotTrusted(t, err, Untrusted)
+	other = *w.srv
+	other.Source = w.path(".postern/mcp.yaml")
+	_, err = Check(w.records(), &other, w.env)
 	wantNotTrusted(t, err, Untrusted)
 	other = *w.srv
 	other.ID = "docs2"
