@@ -47,8 +47,8 @@ type entry struct {
 }
 
 // Open begins the log in dir, making it and today's file when absent. An error
-// means that nothing can be written there; state.IsReadOnly tells a home that
-// takes no writes from other faults. The caller calls Close.
+// means that nothing can be written there; a caller goes on with a nil *Writer
+// then (C6). Otherwise it calls Close.
 func Open(dir string, o Options) (*Writer, error) {
 	now := o.Now
 	if now == nil {

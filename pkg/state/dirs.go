@@ -50,6 +50,3 @@ func locate(getenv func(string) string, override, xdg, underHome string) (string
 	}
 	return filepath.Join(home, filepath.FromSlash(underHome), "postern"), nil
 }
-
-// All returns the directories, config first.
-func (d Dirs) All() []string { return []string{d.Config, d.State, d.Cache} }

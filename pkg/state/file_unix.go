@@ -68,12 +68,3 @@ func syncDir(dir string) error {
 	}
 	return errors.Join(err, d.Close())
 }
-
-func readOnly(err error) bool {
-	for _, no := range []error{unix.EROFS, unix.EACCES, unix.EPERM, unix.ENOSPC, unix.EDQUOT} {
-		if errors.Is(err, no) {
-			return true
-		}
-	}
-	return false
-}

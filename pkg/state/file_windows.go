@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-
-	"golang.org/x/sys/windows"
 )
 
 const (
@@ -38,8 +36,3 @@ func alive(pid int) bool {
 }
 
 func syncDir(string) error { return nil }
-
-func readOnly(err error) bool {
-	return errors.Is(err, fs.ErrPermission) || errors.Is(err, windows.ERROR_DISK_FULL) ||
-		errors.Is(err, windows.ERROR_WRITE_PROTECT)
-}

@@ -29,9 +29,6 @@ func StampOf(path string) (Stamp, error) {
 	return stampOf(fi), nil
 }
 
-// Size is the file's size in bytes when the stamp was taken.
-func (s Stamp) Size() int64 { return s.size }
-
 func stampOf(fi fs.FileInfo) Stamp {
 	s := Stamp{size: fi.Size(), mtime: fi.ModTime().UnixNano()}
 	s.dev, s.inode, s.ctime = identityOf(fi)

@@ -191,25 +191,6 @@ func TestUpdateLeavesWhatItCannotRead(t *testing.T) { // C3
 	}
 }
 
-func TestIsReadOnly(t *testing.T) { // C6
-	for _, err := range []error{syscall.EROFS, syscall.EACCES, syscall.EPERM, syscall.ENOSPC, syscall.EDQUOT} {
-		if !state.IsReadOnly(fmt.Errorf("writing: %w", &fs.PathError{Op: "open", Path: "/x", Err: err})) {
-			t.Errorf("%v is not", err)
-		}
-	}
-	for _, err := range []error{nil, syscall.ENOENT, errors.New("read-only"), &state.UnsafeError{Path: "/x", Why: "is odd"}} {
-		if state.IsReadOnly(err) {
-			t.Errorf("%v is", err)
-		}
-	}
-	if f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0); err == nil {
-		defer f.Close()
-		if _, err := f.Write([]byte("x")); !state.IsReadOnly(err) {
-			t.Errorf("a full disk: %v", err)
-		}
-	}
-}
-
 func wantEntries(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
