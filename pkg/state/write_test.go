@@ -19,7 +19,12 @@ import (
 
 func TestReplaceFile(t *testing.T) { // C1, C2
 	dir := filepath.Join(privateDir(t), "new")
-	t.Setenv("TMPDIR", "/nonexistent") // the temporary file lies beside the target
+	other := privateDir(t)
+	before, err := os.Stat(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", other)
 	path := filepath.Join(dir, "f")
 	for _, step := range []struct {
 		data    string
@@ -33,6 +38,9 @@ func TestReplaceFile(t *testing.T) { // C1, C2
 	}
 	wantMode(t, dir, 0o700)
 	wantEntries(t, dir, "f")
+	if after, err := os.Stat(other); err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("the temporary file did not lie beside the target, %v", err)
+	}
 }
 
 func TestReplaceFileNarrows(t *testing.T) { // C1, MB-222
