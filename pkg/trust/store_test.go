@@ -14,10 +14,10 @@ import (
 	"postern/pkg/state"
 )
 
-// C5, C50, MB-200: a trust file that cannot be believed grants nothing, says
-// so, and is not written over.
-func TestUnbelievableFileTrustsNothing(t *testing.T) {
-	rewrite := func(f func(old string) string) func(*world, string) {
+// spoilers are the ways in which a trust file stops being believable.
+func spoilers(t *testing.T) map[string]func(*world, string) {
+	t.Helper()
+	edit := func(f func(old string) string) func(*world, string) {
 		return func(w *world, path string) {
 			old, err := os.ReadFile(path)
 			if err != nil {
@@ -33,19 +33,19 @@ func TestUnbelievableFileTrustsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, spoil := range map[string]func(*world, string){
+	return map[string]func(*world, string){
 		"writable by the group":  func(_ *world, path string) { chmod(path, 0o660) },
 		"writable by everybody":  func(_ *world, path string) { chmod(path, 0o602) },
 		"directory is writable":  func(_ *world, path string) { chmod(filepath.Dir(path), 0o777) },
-		"torn":                   rewrite(func(s string) string { return s[:len(s)/2] }),
-		"garbage":                rewrite(func(string) string { return "\x00\xff" }),
-		"another version":        rewrite(func(s string) string { return strings.Replace(s, `"v": 1`, `"v": 2`, 1) }),
-		"no version":             rewrite(func(s string) string { return strings.Replace(s, `"v": 1,`, ``, 1) }),
-		"a member that it lacks": rewrite(func(s string) string { return strings.Replace(s, `"v": 1`, `"v": 1, "pins": []`, 1) }),
-		"the same member twice":  rewrite(func(s string) string { return strings.Replace(s, `"decision"`, `"decision": "allow", "decision"`, 1) }),
-		"a member in other case": rewrite(func(s string) string { return strings.Replace(s, `"decision"`, `"Decision"`, 1) }),
-		"text behind it":         rewrite(func(s string) string { return s + "{}" }),
-		"too large":              rewrite(func(s string) string { return s + strings.Repeat(" ", config.MaxTrustFile) }),
+		"torn":                   edit(func(s string) string { return s[:len(s)/2] }),
+		"garbage":                edit(func(string) string { return "\x00\xff" }),
+		"another version":        edit(func(s string) string { return strings.Replace(s, `"v": 1`, `"v": 2`, 1) }),
+		"no version":             edit(func(s string) string { return strings.Replace(s, `"v": 1,`, ``, 1) }),
+		"a member that it lacks": edit(func(s string) string { return strings.Replace(s, `"v": 1`, `"v": 1, "pins": []`, 1) }),
+		"the same member twice":  edit(func(s string) string { return strings.Replace(s, `"decision"`, `"decision": "allow", "decision"`, 1) }),
+		"a member in other case": edit(func(s string) string { return strings.Replace(s, `"decision"`, `"Decision"`, 1) }),
+		"text behind it":         edit(func(s string) string { return s + "{}" }),
+		"too large":              edit(func(s string) string { return s + strings.Repeat(" ", config.MaxTrustFile) }),
 		"a directory": func(_ *world, path string) {
 			if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 				t.Fatal(err)
@@ -57,7 +57,13 @@ func TestUnbelievableFileTrustsNothing(t *testing.T) {
 				w.t.Fatal(err)
 			}
 		},
-	} {
+	}
+}
+
+// C5, C50, MB-200: a trust file that cannot be believed grants nothing, says
+// so, and is not written over.
+func TestUnbelievableFileTrustsNothing(t *testing.T) {
+	for name, spoil := range spoilers(t) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.allow(w.srv)
