@@ -70,7 +70,7 @@ func status(env *cmdmain.Env, c *cli.Context) error {
 	if err := out.Close(); err != nil {
 		return err
 	}
-	return notTrusted(refused)
+	return notTrusted(refused, c.String("project"))
 }
 
 // chosen are the servers named by the arguments, or all of the project.
@@ -98,7 +98,8 @@ func (p *place) chosen(c *cli.Context) ([]*config.Server, error) {
 	return servers, nil
 }
 
-func notTrusted(refused []*trust.Description) error {
+// notTrusted ends status with 3. project is --project, to be repeated in hints.
+func notTrusted(refused []*trust.Description, project string) error {
 	if len(refused) == 0 {
 		return nil
 	}
@@ -107,7 +108,11 @@ func notTrusted(refused []*trust.Description) error {
 	for _, d := range refused {
 		ids = append(ids, d.Server.ID)
 		if d.Status != trust.Denied {
-			e.Hints = append(e.Hints, "mcp-trust allow "+d.Server.ID)
+			hint := "mcp-trust allow " + d.Server.ID
+			if project != "" {
+				hint += " --project " + d.Server.Project
+			}
+			e.Hints = append(e.Hints, hint)
 		}
 	}
 	e.Err = fmt.Errorf("not trusted: %s", strings.Join(ids, ", "))
