@@ -24,8 +24,10 @@ func addVerb(env *cmdmain.Env) *cli.Command {
 			"asks the server for its list. Of an entry that is there already, command and arguments\n" +
 			"are replaced when a command is given, and the variables when --env is; its other\n" +
 			"fields stay. Without an mcp.yaml a commented one is made, and said so.\n\n" +
-			"Values may refer to variables: --env TOKEN='${GITHUB_TOKEN}' keeps the token itself out\n" +
-			"of the file. A command with a slash is written with its absolute path.",
+			"A value may be a reference, --env TOKEN='${TOKEN}', which keeps the token out of the file:\n" +
+			"it is looked up at each start, in the entry's env_file, in `secrets:`, and in the\n" +
+			"environment of whoever asks for names under the entry's agent_env. A command with a\n" +
+			"slash is written with its absolute path.",
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "env", Usage: "start the server with this variable, `K=V`; may be repeated"},
 			&cli.BoolFlag{Name: "no-refresh", Usage: "do not ask the server for its list"},
@@ -70,8 +72,7 @@ func add(env *cmdmain.Env, c *cli.Context) error {
 		return nil
 	}
 	err = p.refresh(c, []string{name}, false, call.RefreshLimits{Jobs: 1, Timeout: config.RefreshTimeout})
-	var failed *cmdmain.Error
-	if errors.As(err, &failed) && failed.Exit != cmdmain.Interrupted {
+	if failed := (*cmdmain.Error)(nil); errors.As(err, &failed) {
 		env.Sayf("server %s is declared in %s, but its tools are not known yet", name, p.userFile())
 	}
 	return err

@@ -67,6 +67,19 @@ func (p *place) view() (*call.View, error) {
 	return session.View(), nil
 }
 
+// notInForce is the error of a verb that found the user's file refused as a
+// whole, nil when it is not: that no server is there must not look like one
+// (MB-172). What is wrong was said when the session opened.
+func (p *place) notInForce(v *call.View) error {
+	if !v.Config.Refused {
+		return nil
+	}
+	return &cmdmain.Error{
+		Err:  fmt.Errorf("nothing of %s is in force until it is mended", p.userFile()),
+		Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check"},
+	}
+}
+
 // findServer is the server with this id; an unknown one is a usage error that
 // names the nearest.
 func findServer(v *call.View, id string) (*call.Server, error) {

@@ -24,7 +24,7 @@ func parseFilters(patterns []string) ([]*filter, error) {
 			return nil, cmdmain.Usagef("pattern %q: %w", text, err)
 		}
 		if kind, _, ok := strings.Cut(text, ":"); ok && (kind == "exec" || kind == "resource" || kind == "prompt") {
-			return nil, cmdmain.Usagef("pattern %q: a %s is no tool", text, kind)
+			return nil, cmdmain.Usagef("pattern %q: it is not about tools", text)
 		}
 		f := &filter{text: text, name: text}
 		if server, name, ok := strings.Cut(text, "/"); ok {

@@ -17,7 +17,7 @@ of itself is shown on a terminal with everything escaped that could act on it.
 
 Declare a server and see what it offers:
 
-	mcp-catalog add github --env GITHUB_TOKEN='${GITHUB_TOKEN}' -- github-mcp-server stdio
+	mcp-catalog add github -- github-mcp-server stdio
 	mcp-catalog tools 'github/*'
 
 Keep the recorded lists young, from cron, hearing only of what changed:

@@ -58,7 +58,7 @@ func servers(env *cmdmain.Env, c *cli.Context) error {
 	if n := mistakes(v.Config.Diagnostics); c.Bool("check") && n > 0 {
 		return fmt.Errorf("%d mistakes in the configuration", n)
 	}
-	return nil
+	return p.notInForce(v)
 }
 
 func mistakes(all []config.Diagnostic) (n int) {
@@ -103,7 +103,7 @@ type serverRow struct {
 type catalogRow struct {
 	Provenance catalog.Provenance `json:"provenance"`
 	At         *time.Time         `json:"at,omitempty"`
-	AgeSeconds int64              `json:"age_s,omitempty"`
+	AgeSeconds *int64             `json:"age_s,omitempty"`
 	Protocol   string             `json:"protocol,omitempty"`
 	Era        string             `json:"era,omitempty"`
 }
@@ -171,8 +171,8 @@ func catalogOf(s *call.Server, now time.Time) *catalogRow {
 	row := &catalogRow{Provenance: s.Provenance}
 	if c := s.Catalog; c != nil {
 		at := c.At
-		row.At, row.Protocol, row.Era = &at, c.Protocol, c.Era
-		row.AgeSeconds = int64(now.Sub(c.At).Seconds())
+		seconds := int64(now.Sub(at).Seconds())
+		row.At, row.AgeSeconds, row.Protocol, row.Era = &at, &seconds, c.Protocol, c.Era
 	}
 	return row
 }
@@ -211,8 +211,8 @@ func (r serverRow) cells() []string {
 	known := ""
 	if c := r.Catalog; c != nil {
 		known = string(c.Provenance)
-		if c.At != nil {
-			known += " " + age(time.Duration(c.AgeSeconds)*time.Second)
+		if c.AgeSeconds != nil {
+			known += " " + age(time.Duration(*c.AgeSeconds)*time.Second)
 		}
 	}
 	return []string{r.Server, string(r.Scope), r.State, string(r.Trust), known, fmt.Sprint(r.Tools), r.notes(), at}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -50,7 +51,7 @@ func show(env *cmdmain.Env, c *cli.Context) error {
 	} else if t := findTool(v, args[0]); t != nil {
 		line, err = toolDetail(t)
 	} else {
-		err = unknownTool(v, args[0])
+		err = cmp.Or(p.notInForce(v), unknownTool(v, args[0]))
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -68,7 +69,7 @@ func tools(env *cmdmain.Env, c *cli.Context) error {
 		return err
 	}
 	sayUnlisted(env, v, wanted)
-	return unmatched(v, wanted, found)
+	return cmp.Or(p.notInForce(v), unmatched(v, wanted, found))
 }
 
 // toolRow is one tool in one line.

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"postern/pkg/cmdmain"
+	"postern/pkg/cmdmain/cmdtest"
+	"postern/pkg/config"
+	"postern/pkg/mcptest"
+	"postern/pkg/state"
+	"postern/pkg/trust"
+)
+
+func TestMain(m *testing.M) {
+	commands := mcptest.Commands()
+	commands["mcp-catalog"] = func() { cmdmain.Main("mcp-catalog", app) }
+	testscript.Main(m, commands)
+}
+
+func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-catalog", app) }
+
+// TestScripts runs the command as people do, each script in a home of its own
+// that holds nothing.
+func TestScripts(t *testing.T) {
+	servers := fakeServers(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			env.Setenv("HOME", home)
+			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("CONFIG", filepath.Join(home, ".config", "postern"))
+			env.Setenv("CATALOGS", filepath.Join(home, ".cache", "postern", "catalogs"))
+			return ownHome(home)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"approve": approve, "age": ageCatalogs, "field": field, "replace": replaceText,
+		},
+	})
+}
+
+// ownHome makes home and all that a script put there the user's alone (C5),
+// whatever the umask.
+func ownHome(home string) error {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	return filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return os.Chmod(path, 0o600)
+	})
+}
+
+// fakeServers is a folder with a fake server that is a file of its own: the one
+// that testscript makes is a link to the very file that mcp-catalog is, and
+// postern does not start itself (C23).
+func fakeServers(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, mcptest.Name), data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func dirsOf(ts *testscript.TestScript) state.Dirs {
+	dirs, err := state.Locate(ts.Getenv)
+	ts.Check(err)
+	return dirs
+}
+
+// approve PROJECT SERVER records that the server may start.
+func approve(ts *testscript.TestScript, _ bool, args []string) {
+	dirs, project := dirsOf(ts), ts.MkAbs(args[0])
+	srv := config.Load(config.LoadOptions{Dirs: dirs, Project: project}).Server(args[1])
+	if srv == nil {
+		ts.Fatalf("%s declares no server %s", project, args[1])
+	}
+	records, err := trust.NewStore(dirs).Records(project)
+	ts.Check(err)
+	env := []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
+	d := trust.Describe(records, srv, &trust.Environ{Hub: env, Agent: env})
+	rec, err := d.Approval(config.ClassExecute, d.CodeVariables, "")
+	ts.Check(err)
+	ts.Check(trust.Allow(context.Background(), dirs, rec))
+}
+
+// age DATE dates every recorded catalog.
+func ageCatalogs(ts *testscript.TestScript, _ bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("CATALOGS"), "*.json"))
+	ts.Check(err)
+	for _, file := range files {
+		text := ts.ReadFile(file)
+		_, rest, ok := strings.Cut(text, `"at":"`)
+		date, _, closed := strings.Cut(rest, `"`)
+		if !ok || !closed {
+			ts.Fatalf("%s has no date", file)
+		}
+		ts.Check(os.WriteFile(file, []byte(strings.Replace(text, date, args[0], 1)), 0o600))
+	}
+}
+
+// field SERVER|NAME PATH WANT compares one member, named a.b, of the row of
+// standard output whose server or name is the first argument.
+func field(ts *testscript.TestScript, neg bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile("stdout")) {
+		var row map[string]any
+		ts.Check(json.Unmarshal([]byte(line), &row))
+		if row["server"] != args[0] && row["name"] != args[0] {
+			continue
+		}
+		var value any = row
+		for _, name := range strings.Split(args[1], ".") {
+			object, _ := value.(map[string]any)
+			value = object[name]
+		}
+		got, err := json.Marshal(value)
+		ts.Check(err)
+		if text, ok := value.(string); ok {
+			got = []byte(text)
+		}
+		if (string(got) == args[2]) == neg {
+			ts.Fatalf("%s of %s is %s", args[1], args[0], got)
+		}
+		return
+	}
+	ts.Fatalf("there is no row of %s", args[0])
+}
+
+// replaceText OLD NEW FILE edits a file, as a person would.
+func replaceText(ts *testscript.TestScript, _ bool, args []string) {
+	file := ts.MkAbs(args[2])
+	text := ts.ReadFile(file)
+	if !strings.Contains(text, args[0]) {
+		ts.Fatalf("%s does not contain %q", args[2], args[0])
+	}
+	ts.Check(os.WriteFile(file, []byte(strings.ReplaceAll(text, args[0], args[1])), 0o600))
+}
