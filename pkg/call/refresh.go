@@ -16,6 +16,7 @@ type Refreshed struct {
 	Catalog *catalog.Catalog // what is recorded now; nil when Err is set
 	Change  catalog.Change   // of its tools since the last recorded list
 	Err     *Refusal         // why there is no new list; the last good one stays recorded
+	Stderr  string           // the file with what it wrote to standard error; "" when it was not started
 }
 
 // RefreshLimits paces a Refresh. Both are positive.
@@ -66,7 +67,10 @@ func (s *Session) refresh(ctx context.Context, v *View, srv *Server, limit time.
 	})
 	defer cancel()
 	fresh, err := s.start(ctx, v, srv)
-	s.host.pool.Stop(srv.running())
+	if key := srv.running(); key != "" {
+		out.Stderr = s.host.pool.StderrLog(id, key)
+		s.host.pool.Stop(key)
+	}
 	if err != nil {
 		out.Err = refusalOf(srv, "", err)
 		return out

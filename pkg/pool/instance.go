@@ -51,7 +51,7 @@ func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Insta
 	}
 	notify := make(chan struct{}, 1)
 	client, err := upstream.Start(ctx, upstream.Options{
-		Server: srv.ID, Launch: launch, StderrLog: p.stderrLog(srv.ID, key),
+		Server: srv.ID, Launch: launch, StderrLog: p.StderrLog(srv.ID, key),
 		Protocol: srv.Protocol, Era: p.rememberedEra(i.identity), StartTimeout: srv.StartTimeout,
 		MaxMessage: srv.MaxMessageBytes, MaxQueue: srv.MaxQueueBytes,
 		Mark: p.mark(), Version: p.o.Version,
@@ -66,14 +66,14 @@ func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Insta
 	})
 	if err != nil {
 		p.recordFailure(ctx, i.identity, err)
-		return nil, err
+		return nil, ofStart(ctx, err, srv.StartTimeout)
 	}
 	i.client = client
 	c, err := i.list(ctx)
 	if err != nil {
 		client.Close()
 		p.recordFailure(ctx, i.identity, err)
-		return nil, startPhase(ctx, err, srv.StartTimeout)
+		return nil, ofStart(ctx, err, srv.StartTimeout)
 	}
 	i.live.Store(c)
 	i.started = time.Since(begin)
@@ -82,15 +82,20 @@ func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Insta
 	return i, nil
 }
 
-// startPhase words a list that ran into the start's own deadline as what it is.
-func startPhase(ctx context.Context, err error, limit time.Duration) error {
+// ofStart words a failure for those who wait for the start: nothing of a call
+// of theirs was sent, and a list that ran into the start's own deadline is a
+// timeout.
+func ofStart(ctx context.Context, err error, limit time.Duration) error {
 	var f *upstream.Failure
-	if errors.As(err, &f) && f.Word == upstream.Aborted && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		g := *f
-		g.Word, g.Phase, g.Limit = upstream.Timeout, "tools/list", limit
-		return &g
+	if !errors.As(err, &f) {
+		return err
 	}
-	return err
+	g := *f
+	g.Sent = false
+	if g.Word == upstream.Aborted && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		g.Word, g.Phase, g.Limit = upstream.Timeout, "tools/list", limit
+	}
+	return &g
 }
 
 func (p *Pool) rememberedEra(id catalog.Identity) string {

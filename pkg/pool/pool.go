@@ -198,7 +198,9 @@ func startTime(pid int) string {
 	return fields[19]
 }
 
-func (p *Pool) stderrLog(server, key string) string {
+// StderrLog is the file that keeps what an instance writes to standard error,
+// "" when none is kept. It need not exist.
+func (p *Pool) StderrLog(server, key string) string {
 	if p.o.StderrDir == "" {
 		return ""
 	}
