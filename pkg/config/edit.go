@@ -31,6 +31,9 @@ func (e *NoServerError) Error() string { return fmt.Sprintf("mcp.yaml declares n
 // it. An empty file counts as StarterFile. When the result would not declare
 // the server, or file does not parse, the error is a Diagnostic.
 func SetServer(file []byte, id string, d Declaration) ([]byte, error) {
+	if err := checkID(id); err != nil {
+		return nil, Diagnostic{File: "mcp.yaml", Server: id, Field: join("servers", id), Problem: err.Error()}
+	}
 	if len(bytes.TrimSpace(file)) == 0 {
 		file = StarterFile()
 	}

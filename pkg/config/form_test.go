@@ -157,6 +157,7 @@ func FuzzReadUser(f *testing.F) {
 func FuzzEdit(f *testing.F) {
 	f.Add([]byte(edited), "github", "gh", "-x")
 	f.Add(StarterFile(), "new", "/usr/bin/x y", "no")
+	f.Add([]byte(" "), "\xe8", "0", "0")
 	f.Add([]byte("servers: {a: {command: x}, b: {command: y}} # c"), "a", "true", "#")
 	f.Fuzz(func(t *testing.T, file []byte, id, command, arg string) {
 		if len(file) > 4096 {

@@ -19,17 +19,13 @@ func (s *Server) PackageRunner() bool {
 	case "npm":
 		return first == "exec" || first == "x"
 	case "pnpm", "yarn":
-		return first == "dlx" || first == "exec"
+		return first == "dlx"
 	case "bun":
 		return first == "x"
 	case "uv":
 		return first == "tool" || first == "run" || first == "x"
-	case "go":
-		return first == "run"
 	case "nix":
 		return first == "run" || first == "shell"
-	case "deno":
-		return first == "run"
 	}
 	return false
 }

@@ -69,6 +69,9 @@ func (c *capped) Write(p []byte) (int, error) {
 // splitWords splits a command line at blanks; quotes hold words together and a
 // backslash takes away the meaning of one character. Nothing is expanded.
 func splitWords(s string) ([]string, error) {
+	if strings.ContainsRune(s, 0) {
+		return nil, errors.New("the command holds a NUL byte")
+	}
 	var words []string
 	var word strings.Builder
 	var quote byte
@@ -76,8 +79,6 @@ func splitWords(s string) ([]string, error) {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case c == 0:
-			return nil, errors.New("the command holds a NUL byte")
 		case quote != 0 && c == quote:
 			quote = 0
 		case quote == 0 && (c == '\'' || c == '"'):

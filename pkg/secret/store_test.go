@@ -29,6 +29,7 @@ func TestSplitWords(t *testing.T) {
 
 func FuzzSplitWords(f *testing.F) {
 	f.Add(`a 'b c' "d\"" e\ f`)
+	f.Add("\\\x00")
 	f.Fuzz(func(t *testing.T, s string) {
 		words, err := splitWords(s)
 		if err != nil {
@@ -113,15 +114,6 @@ func TestEntriesThatGiveNothing(t *testing.T) {
 		} else if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("C31: %v", err)
 		}
-	}
-}
-
-// A command that hangs, with a child that holds its output open, is ended whole.
-func TestCommandIsBounded(t *testing.T) {
-	start := time.Now()
-	_, err := runCommand("/bin/sh -c 'sleep 60 & sleep 60'", 100*time.Millisecond)
-	if err == nil || !strings.Contains(err.Error(), "gave no value within 100ms") || time.Since(start) > 5*time.Second {
-		t.Errorf("%v after %s", err, time.Since(start))
 	}
 }
 
