@@ -31,6 +31,8 @@ func refusalOf(s *Server, tool string, err error) *Refusal {
 		r.Word = Spawn
 	case *trust.SelfError:
 		r.Word = Self
+	case *trust.DisabledError:
+		r.Word = Disabled
 	case *trust.NotTrustedError:
 		return notTrusted(s, tool, e.Status, e.Why).at(StepResolve)
 	case *trust.ChangedError:

@@ -7,6 +7,10 @@ import (
 	"postern/pkg/wire"
 )
 
+// AskUser begins every remedy that only the agent's user may carry out: an
+// agent cannot approve anything (R41).
+const AskUser = "ask the user to run: "
+
 // Refusal is why a call has no answer of its server: a step said no, or
 // dispatch failed. It is an error; commands read Word, Remedy and Exit.
 type Refusal struct {

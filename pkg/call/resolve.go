@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"postern/pkg/catalog"
+	"postern/pkg/config"
 	"postern/pkg/policy"
 	"postern/pkg/trust"
 )
@@ -68,7 +70,7 @@ func refuseServer(s *Server, tool string) *Refusal {
 func notTrusted(s *Server, tool string, status trust.Status, why []string) *Refusal {
 	d := s.Declared
 	r := &Refusal{Word: Word(status), Server: d.ID, Tool: tool, Rule: d.At()}
-	allow := fmt.Sprintf("ask the user to run: mcp-trust allow %s --project %s", d.ID, d.Project)
+	allow := AllowRemedy(d)
 	switch status {
 	case trust.Denied:
 		r.Message = fmt.Sprintf("server %s of this project was denied by the user", d.ID)
@@ -88,6 +90,11 @@ func notTrusted(s *Server, tool string, status trust.Status, why []string) *Refu
 	return r
 }
 
+// AllowRemedy is how a user approves a project's server.
+func AllowRemedy(d *config.Server) string {
+	return fmt.Sprintf(AskUser+"mcp-trust allow %s --project %s", d.ID, d.Project)
+}
+
 // unknown refuses a name that no server has, with visible names like it.
 func (c *Call) unknown(s *Server, name string) *Refusal {
 	r := &Refusal{Word: UnknownTool, Tool: name, Message: fmt.Sprintf("there is no tool %q", name)}
@@ -98,7 +105,11 @@ func (c *Call) unknown(s *Server, name string) *Refusal {
 		r.Server, r.Tool = c.Server, c.Tool
 		r.Message = fmt.Sprintf("there is no server %q", c.Server)
 	}
-	if near := c.view.nearest(name); len(near) > 0 {
+	wanted := c.Exposed
+	if wanted == "" {
+		wanted = catalog.Exposed(c.Server, c.Tool, c.view.Config.NamesMax)
+	}
+	if near := c.view.nearest(wanted); len(near) > 0 {
 		r.Remedy = "did you mean " + strings.Join(near, " or ")
 	}
 	return r

@@ -120,6 +120,9 @@ func (s *Session) View() *View {
 	}
 	next := s.host.build(c, records, who, v)
 	s.view.Store(next)
+	if s.o.Changed != nil {
+		s.o.Changed()
+	}
 	return next
 }
 
@@ -145,7 +148,7 @@ func (s *Session) Discover(ctx context.Context) <-chan struct{} {
 		var wg sync.WaitGroup
 		for _, srv := range missing {
 			wg.Go(func() { // ends with its start
-				if _, err := s.start(ctx, v, srv); err != nil {
+				if _, err := s.start(ctx, v, srv); err != nil && ctx.Err() == nil {
 					s.host.warnOnce("discover "+srv.Declared.ID+err.Error(), err.Error())
 				}
 			})

@@ -35,7 +35,7 @@ func changedRefusal(s *Server, tool string, e *trust.ChangedError) *Refusal {
 	r := &Refusal{Step: StepSupplyChain, Word: SupplyChainDenied, Server: s.Declared.ID, Tool: tool, Reason: "changed", Rule: s.Declared.At(),
 		Message: e.Error()}
 	if s.Declared.Scope == config.Project {
-		r.Remedy = fmt.Sprintf("ask the user to run: mcp-trust status %s, then mcp-trust allow %s --project %s",
+		r.Remedy = fmt.Sprintf(AskUser+"mcp-trust status %s, then mcp-trust allow %s --project %s",
 			s.Declared.ID, s.Declared.ID, s.Declared.Project)
 	}
 	return r

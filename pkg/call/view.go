@@ -233,12 +233,13 @@ func (v *View) nearest(name string) []string {
 		cost int
 	}
 	var found []near
+	own := name[strings.Index(name, "__")+1:] // the server's part is mostly right and would excuse too much
 	for _, t := range v.VisibleTools() {
 		cost := distance(name, t.Exposed)
 		if strings.HasSuffix(t.Exposed, "__"+name) {
 			cost = 0
 		}
-		if cost <= max(2, len(name)/3) {
+		if cost <= max(2, len(own)/3) {
 			found = append(found, near{t.Exposed, cost})
 		}
 	}
