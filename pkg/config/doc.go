@@ -50,7 +50,7 @@
 // JSON with comments and trailing commas. `mcpServers` and `servers` hold
 // entries with type (stdio), command, args, env, cwd, disabled and timeout (a
 // number of milliseconds). ${env:NAME} is ${NAME}; ${input:…} makes an entry
-// unavailable. Names that are no ids are mapped (MapID). Other keys are named
+// unavailable. Names that are no ids are mapped (mapID). Other keys are named
 // once and not acted on. testdata/mcpjson holds the shapes that are in use.
 //
 // # Digest

@@ -36,10 +36,10 @@ func strictID(id string) string {
 	return strings.TrimLeft(mapped, "-_")
 }
 
-// MapID is the id that a server of .mcp.json gets (C22): its name when that is
+// mapID is the id that a server of .mcp.json gets (C22): its name when that is
 // an id already, else a readable part and 8 hex digits of the name's sha256,
 // so that different names stay different.
-func MapID(name string) string {
+func mapID(name string) string {
 	if checkID(name) == nil {
 		return name
 	}

@@ -68,7 +68,7 @@ func readForeign(r *reader, m member, top, project string, ignored map[string]bo
 	r.server = m.name
 	defer func() { r.server = "" }()
 	path, before := join(top, m.name), r.failed
-	s := r.begin(MapID(m.name), m, path)
+	s := r.begin(mapID(m.name), m, path)
 	if s == nil {
 		return nil
 	}

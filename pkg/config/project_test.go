@@ -52,7 +52,7 @@ func TestMCPJSONOfAnEditor(t *testing.T) {
 	if !slices.Equal(got, want) || len(c.Servers) != 2 {
 		t.Fatalf("%d servers\n%s", len(c.Servers), strings.Join(got, "\n"))
 	}
-	docs := c.Server(MapID("team/Docs.v2"))
+	docs := c.Server(mapID("team/Docs.v2"))
 	if docs == nil || docs.ID != "team-docs-v2-a977f29f" || docs.Original != "team/Docs.v2" ||
 		!slices.Equal(docs.Env, []EnvVar{{"DOCS_TOKEN", "${DOCS_TOKEN}"}, {"MODE", "${MODE:-fast}"}}) || docs.Unavailable != "" {
 		t.Errorf("%+v", docs)
@@ -157,12 +157,12 @@ func TestMapID(t *testing.T) {
 		"docs": "docs", "a_b-1": "a_b-1", "gateway": "gateway-4ea5ee68", "Docs": "docs-", "日本": "server-", "": "server-",
 		"--x": "x-", strings.Repeat("a", 40): strings.Repeat("a", 23) + "-", "a/": "a-",
 	} {
-		got := MapID(name)
+		got := mapID(name)
 		if !strings.HasPrefix(got, want) || checkID(got) != nil {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
-	if MapID("a/b") == MapID("a.b") || MapID("A") == MapID("a") {
+	if mapID("a/b") == mapID("a.b") || mapID("A") == mapID("a") {
 		t.Error("different names share an id")
 	}
 }
