@@ -36,7 +36,8 @@ type process struct {
 	reaped                chan struct{} // closed once the leader was waited for
 }
 
-// spec is what the platform's spawn needs. stdio are the child's ends.
+// spec is what the platform's spawn needs. stdio are the child's ends, which
+// spawn closes; file stays the caller's.
 type spec struct {
 	path  string
 	file  *os.File
@@ -67,9 +68,8 @@ func start(ctx context.Context, l trust.Launch, mark string) (*process, error) {
 		exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{}),
 	}
 	s := spec{path: l.Path, file: l.File, args: l.Args, env: childEnv(l.Env, mark), dir: l.Dir, mark: mark}
-	err := p.pipes(&s.stdio)
-	defer closeAll(s.stdio[:]...)
-	if err != nil {
+	if err := p.pipes(&s.stdio); err != nil {
+		closeAll(s.stdio[:]...)
 		p.closePipes()
 		return nil, fmt.Errorf("making pipes: %w", err)
 	}

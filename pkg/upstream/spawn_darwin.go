@@ -16,6 +16,7 @@ type child struct{ id int }
 // spawn starts s. The kernel has no parent-death signal and no execution by
 // descriptor: Path is executed.
 func spawn(ctx context.Context, s spec) (leader, error) {
+	defer closeAll(s.stdio[:]...)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

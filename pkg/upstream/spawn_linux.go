@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -19,8 +20,11 @@ import (
 // for, where this process adopts them.
 const orphansEvery = 30 * time.Second
 
+// order is one exec. The spawner closes its descriptors, since whoever ordered it
+// may have given up long before.
 type order struct {
 	spec  spec
+	exec  int           // what to execute, -1 = by path
 	reply chan started  // unbuffered
 	gone  chan struct{} // closed when nobody takes the reply any more
 }
@@ -38,6 +42,9 @@ var spawner = sync.OnceValue(func() chan<- order {
 	orders := make(chan order)
 	go func() { // ends with the process
 		runtime.LockOSThread()
+		// What this process itself inherited open, no server shall inherit. Where
+		// the kernel cannot do that (before 5.11), it is as everywhere.
+		_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 		for o := range orders {
 			o.serve()
 		}
@@ -46,7 +53,8 @@ var spawner = sync.OnceValue(func() chan<- order {
 })
 
 func (o order) serve() {
-	pid, err := forkExec(o.spec)
+	pid, err := o.forkExec()
+	o.close()
 	select {
 	case o.reply <- started{pid, err}:
 	case <-o.gone:
@@ -63,13 +71,29 @@ func (o order) serve() {
 	}
 }
 
+func (o order) close() {
+	closeAll(o.spec.stdio[:]...)
+	if o.exec >= 0 {
+		unix.Close(o.exec)
+	}
+}
+
 // spawn has the spawner start s. A child that comes to life after ctx ended is
 // killed by the spawner.
 func spawn(ctx context.Context, s spec) (leader, error) {
-	o := order{spec: s, reply: make(chan started), gone: make(chan struct{})}
+	o := order{spec: s, exec: -1, reply: make(chan started), gone: make(chan struct{})}
+	if s.file != nil {
+		fd, err := execFD(s.file, s.stdio)
+		if err != nil {
+			o.close()
+			return nil, err
+		}
+		o.exec = fd
+	}
 	select {
 	case spawner() <- o:
 	case <-ctx.Done():
+		o.close()
 		return nil, context.Cause(ctx)
 	}
 	select {
@@ -84,34 +108,29 @@ func spawn(ctx context.Context, s spec) (leader, error) {
 	}
 }
 
-func forkExec(s spec) (int, error) {
-	var fds [3]uintptr
-	for i, f := range s.stdio {
+func (o order) forkExec() (int, error) {
+	fds := make([]uintptr, len(o.spec.stdio))
+	for i, f := range o.spec.stdio {
 		fds[i] = f.Fd()
 	}
-	path := s.path
-	if s.file != nil {
-		fd, err := execFD(s.file, fds)
-		if err != nil {
-			return 0, err
-		}
-		defer unix.Close(fd)
-		path = "/proc/self/fd/" + strconv.Itoa(fd)
+	path := o.spec.path
+	if o.exec >= 0 {
+		path = "/proc/self/fd/" + strconv.Itoa(o.exec)
 	}
-	return syscall.ForkExec(path, append([]string{s.path}, s.args...), &syscall.ProcAttr{
-		Dir: s.dir, Env: s.env, Files: fds[:],
+	return syscall.ForkExec(path, append([]string{o.spec.path}, o.spec.args...), &syscall.ProcAttr{
+		Dir: o.spec.dir, Env: o.spec.env, Files: fds,
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 }
 
 // execFD duplicates f well above stdio: the forked child moves descriptors to
 // just above those before it execs, and must not hit this one.
-func execFD(f *os.File, stdio [3]uintptr) (fd int, err error) {
+func execFD(f *os.File, stdio [3]*os.File) (fd int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
-	least := int(max(stdio[0], stdio[1], stdio[2])) + 16
+	least := int(max(stdio[0].Fd(), stdio[1].Fd(), stdio[2].Fd())) + 16
 	cerr := conn.Control(func(old uintptr) {
 		fd, err = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, least)
 	})

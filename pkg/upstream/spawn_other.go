@@ -13,6 +13,7 @@ type child struct{ process *os.Process }
 
 // spawn starts s by its path.
 func spawn(ctx context.Context, s spec) (leader, error) {
+	defer closeAll(s.stdio[:]...)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

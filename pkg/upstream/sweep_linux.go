@@ -55,8 +55,8 @@ func (c *child) empty() bool {
 	return true
 }
 
-// look counts the living members of the group but the leader, lists the living
-// strays, and reaps what ended and is our child.
+// look counts the members of the group that are left but the leader, lists the
+// living strays, and reaps what ended and is our child.
 func (c *child) look() (members int, strays []stat) {
 	self := os.Getpid()
 	for _, pid := range pids() {
@@ -71,8 +71,8 @@ func (c *child) look() (members int, strays []stat) {
 		known = known && seen == s.start
 		switch {
 		case s.ended():
-			if s.parent == self && (s.group == c.id || known) {
-				syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+			if s.parent == self && (s.group == c.id || known) && !reaped(pid) {
+				members++
 			}
 		case s.group == c.id:
 			members++
@@ -82,6 +82,13 @@ func (c *child) look() (members int, strays []stat) {
 		}
 	}
 	return members, strays
+}
+
+// reaped waits for an ended child. One whose other threads are still ending
+// looks like a zombie and cannot be waited for yet.
+func reaped(pid int) bool {
+	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+	return got == pid || err == syscall.ECHILD
 }
 
 func pids() []int {
