@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -33,20 +32,6 @@ func TestWritten(t *testing.T) {
 	} {
 		if got, err := written(command); got != want || err != nil {
 			t.Errorf("%s is written as %s, %v, want %s", command, got, err, want)
-		}
-	}
-}
-
-// A hint is run as printed: the shell gives the path back.
-func TestQuoted(t *testing.T) {
-	sh, err := exec.LookPath("sh")
-	if err != nil {
-		t.Skip("no POSIX shell here")
-	}
-	for _, path := range []string{"/home/a/x-y_z.1", "/home/a b", "/it's", "/$HOME/`x`", "", "/é", "-x", "/a@b"} {
-		out, err := exec.Command(sh, "-c", "printf %s "+quoted(path)).Output()
-		if err != nil || string(out) != path {
-			t.Errorf("%q comes back as %q, %v", path, out, err)
 		}
 	}
 }

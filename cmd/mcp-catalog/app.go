@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -78,6 +79,11 @@ func (p *place) notInForce(v *call.View) error {
 		Err:  fmt.Errorf("nothing of %s is in force until it is mended", p.userFile()),
 		Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check"},
 	}
+}
+
+// allow is the command that approves a project's server.
+func allow(s *call.Server) string {
+	return strings.TrimPrefix(call.AllowRemedy(s.Declared), call.AskUser)
 }
 
 // findServer is the server with this id; an unknown one is a usage error that

@@ -84,7 +84,7 @@ func sayUnlisted(env *cmdmain.Env, v *call.View, filters []*filter) {
 // discover is the command after which the tools of s are known.
 func discover(s *call.Server) string {
 	if !s.Usable() {
-		return allowCommand(s)
+		return allow(s)
 	}
 	return "mcp-catalog refresh " + s.Declared.ID
 }

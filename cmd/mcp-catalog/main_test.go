@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
+			env.Setenv("GORACE", noRaceSleep)
 			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("CONFIG", filepath.Join(home, ".config", "postern"))
 			env.Setenv("CATALOGS", filepath.Join(home, ".cache", "postern", "catalogs"))
@@ -46,6 +47,9 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// noRaceSleep lets a process of a race-enabled test binary end at once.
+const noRaceSleep = "atexit_sleep_ms=0"
 
 // ownHome makes home and all that a script put there the user's alone (C5),
 // whatever the umask.

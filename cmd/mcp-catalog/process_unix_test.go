@@ -38,7 +38,7 @@ func newHome(t *testing.T) *home {
 		t.Fatal(err)
 	}
 	return &home{t, dir, append(os.Environ(), "HOME="+dir, "PATH="+fakeServers(t)+":"+os.Getenv("PATH"),
-		"XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")}
+		"GORACE="+noRaceSleep, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")}
 }
 
 // command is mcp-catalog outside of any project; it is killed when it hangs,

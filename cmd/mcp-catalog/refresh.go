@@ -104,7 +104,7 @@ func (p *place) chosen(v *call.View, ids []string) ([]*call.Server, error) {
 			servers = append(servers, s)
 		case s.Declared.Enabled && s.Status != trust.Denied:
 			p.env.Sayf("server %s is %s and is not asked", s.Declared.ID, s.Status)
-			p.env.Sayf("hint: %s", allowCommand(s))
+			p.env.Sayf("hint: %s", allow(s))
 		}
 	}
 	return servers, nil

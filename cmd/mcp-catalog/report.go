@@ -94,12 +94,12 @@ func failure(one call.Refreshed) *cmdmain.Error {
 	}
 	switch {
 	case one.Server.Status != trust.Trusted && one.Server.Status != trust.Denied:
-		e.Hints = []string{allowCommand(one.Server)}
+		e.Hints = []string{allow(one.Server)}
 	case e.Exit != cmdmain.NotTrusted && e.Exit != cmdmain.Denied:
 		e.Exit = cmdmain.Unavailable
 	}
 	if fi, err := os.Stat(one.Stderr); err == nil && fi.Mode().IsRegular() {
-		e.Hints = append(e.Hints, "tail "+quoted(one.Stderr))
+		e.Hints = append(e.Hints, "tail "+call.ShellQuoted(one.Stderr))
 	}
 	return e
 }

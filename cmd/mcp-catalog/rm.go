@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/state"
@@ -61,6 +62,6 @@ func (p *place) notDeclared(name string) error {
 	return &cmdmain.Error{
 		Err:  fmt.Errorf("server %s is declared by the project, in %s", name, s.Declared.At()),
 		Word: "project_server", Exit: cmdmain.Usage,
-		Hints: []string{fmt.Sprintf("mcp-trust deny %s --project %s", name, quoted(s.Declared.Project))},
+		Hints: []string{fmt.Sprintf("mcp-trust deny %s --project %s", name, call.ShellQuoted(s.Declared.Project))},
 	}
 }

@@ -48,7 +48,7 @@ func policyRefusal(s *Server, tool string, d policy.Decision) *Refusal {
 func askRemedy(s *Server, d policy.Decision) string {
 	if d.Rule == policy.RuleClassUnknown {
 		if s.Declared.Scope == config.Project {
-			return fmt.Sprintf(AskUser+"mcp-trust allow %s --class execute --project %s", s.Declared.ID, s.Declared.Project)
+			return fmt.Sprintf(AskUser+"mcp-trust allow %s --class execute --project %s", s.Declared.ID, ShellQuoted(s.Declared.Project))
 		}
 		return fmt.Sprintf("ask the user to give server %s a class in %s", s.Declared.ID, s.Declared.At())
 	}

@@ -92,7 +92,7 @@ func notTrusted(s *Server, tool string, status trust.Status, why []string) *Refu
 
 // AllowRemedy is how a user approves a project's server.
 func AllowRemedy(d *config.Server) string {
-	return fmt.Sprintf(AskUser+"mcp-trust allow %s --project %s", d.ID, d.Project)
+	return fmt.Sprintf(AskUser+"mcp-trust allow %s --project %s", d.ID, ShellQuoted(d.Project))
 }
 
 // unknown refuses a name that no server has, with visible names like it.

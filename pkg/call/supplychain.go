@@ -36,7 +36,7 @@ func changedRefusal(s *Server, tool string, e *trust.ChangedError) *Refusal {
 		Message: e.Error()}
 	if s.Declared.Scope == config.Project {
 		r.Remedy = fmt.Sprintf(AskUser+"mcp-trust status %s, then mcp-trust allow %s --project %s",
-			s.Declared.ID, s.Declared.ID, s.Declared.Project)
+			s.Declared.ID, s.Declared.ID, ShellQuoted(s.Declared.Project))
 	}
 	return r
 }
