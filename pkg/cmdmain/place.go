@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -75,7 +76,8 @@ func (e *Env) Project(c *cli.Context) (string, error) {
 }
 
 // Host opens what a command that starts servers needs: configuration, trust,
-// catalogs, pool and log. The caller closes it. A process that was started by
+// catalogs, pool and log; the zero log is for commands that make no call and
+// writes no rows. The caller closes it. A process that was started by
 // postern three levels deep is refused (C23).
 func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 	depth, _ := strconv.Atoi(e.Getenv("POSTERN_DEPTH"))
@@ -85,7 +87,7 @@ func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 	}
 	return call.OpenHost(call.HostOptions{
 		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: SelfPaths(),
-		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) },
+		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) }, NoLog: log == (config.Log{}),
 	}, log), nil
 }
 
@@ -101,7 +103,7 @@ func Failure(err error) error {
 	case errors.As(err, &r):
 		e := &Error{Err: errors.New(r.Message), Word: string(r.Word), Exit: Exit(r.ExitCode())}
 		if r.Remedy != "" {
-			e.Hints = []string{r.Remedy}
+			e.Hints = []string{strings.TrimPrefix(r.Remedy, call.AskUser)}
 		}
 		return e
 	case errors.As(err, &unknown):
