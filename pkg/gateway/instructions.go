@@ -48,7 +48,7 @@ func serverLine(v *call.View, s *call.Server) string {
 	if s.Status != trust.Trusted {
 		line := fmt.Sprintf("- %s: %s", id, s.Status)
 		if s.Status != trust.Denied {
-			line += fmt.Sprintf("; ask the user to run: mcp-trust allow %s --project %s", id, s.Declared.Project)
+			line += "; " + call.AllowRemedy(s.Declared)
 		}
 		return line
 	}

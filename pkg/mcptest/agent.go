@@ -137,6 +137,9 @@ func (a *Agent) Stderr() string {
 // PID is the process id of the command.
 func (a *Agent) PID() int { return a.cmd.Process.Pid }
 
+// Hangup closes our end and waits for nothing.
+func (a *Agent) Hangup() { _ = a.in.Close() }
+
 // Close ends stdin, waits for the process to end and returns its exit status,
 // -1 when a signal ended it.
 func (a *Agent) Close() int {

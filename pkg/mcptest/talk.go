@@ -124,3 +124,24 @@ func (a *Agent) wait(what string, wanted func(wire.Message) bool) wire.Message {
 		}
 	}
 }
+
+// Line waits for the n-th line the other side sent, counted from 0, whether or
+// not it was returned before.
+func (a *Agent) Line(n int) wire.Message {
+	a.t.Helper()
+	end := time.NewTimer(Bound)
+	defer end.Stop()
+	for {
+		a.mu.Lock()
+		lines, changed := a.lines, a.changed
+		a.mu.Unlock()
+		if n < len(lines) {
+			return lines[n]
+		}
+		select {
+		case <-changed:
+		case <-end.C:
+			a.t.Fatalf("line %d did not come in %v", n, Bound)
+		}
+	}
+}
