@@ -47,9 +47,12 @@ func (c *Client) read(stdout io.Reader) {
 
 // broken is whether the connection ended by the server's fault.
 func (c *Client) broken() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cause != nil && c.cause.Word == Protocol
+	select {
+	case <-c.down:
+		return c.Err().Word == Protocol
+	default:
+		return false
+	}
 }
 
 func (in *receiver) line(line []byte) {

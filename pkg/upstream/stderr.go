@@ -126,14 +126,12 @@ func (l *stderrLog) tail() string {
 }
 
 // escapes are the control sequences of terminals: colours, cursor, titles.
-func escapes() *regexp.Regexp {
-	return regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[ -/]*[0-~])`)
-}
+var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[ -/]*[0-~])`)
 
 // clean makes foreign text fit for a message: valid UTF-8, without terminal
 // control sequences and control characters other than newlines.
 func clean(s string) string {
-	s = strings.ToValidUTF8(escapes().ReplaceAllString(s, ""), "\uFFFD")
+	s = strings.ToValidUTF8(escapes.ReplaceAllString(s, ""), "\uFFFD")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
