@@ -60,7 +60,10 @@ func allow(env *cmdmain.Env, c *cli.Context) error {
 		return err
 	}
 	env.Sayf("allowed %s in %s", srv.ID, srv.Project)
-	return starter(env, p.dirs)
+	if err := starter(env, p.dirs); err != nil || c.Bool("no-refresh") {
+		return err
+	}
+	return refresh(env, p, srv)
 }
 
 // ownTerminal refuses to widen anything for a process that carries an agent's
