@@ -87,3 +87,14 @@ func WaitEvents(t testing.TB, path, name string, n int) []Event {
 		}
 	}
 }
+
+// Eventually asks until the answer is yes, at most Bound, and returns the last
+// answer. It is for what no event tells: another process's end, a clock.
+func Eventually(yes func() bool) bool {
+	for end := time.Now().Add(Bound); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if yes() {
+			return true
+		}
+	}
+	return yes()
+}
