@@ -115,7 +115,7 @@ func (s *Session) View() *View {
 		}
 	}
 	records := s.host.records(s.o.Project)
-	if c == v.Config && records == v.records && s.sameCatalogs(v) {
+	if c == v.Config && records == v.records && s.same(v) {
 		return v
 	}
 	next := s.host.build(c, records, who, v)
@@ -124,15 +124,6 @@ func (s *Session) View() *View {
 		s.o.Changed()
 	}
 	return next
-}
-
-func (s *Session) sameCatalogs(v *View) bool {
-	for _, srv := range v.Servers {
-		if c, _ := s.host.known(srv); c != srv.Catalog {
-			return false
-		}
-	}
-	return true
 }
 
 // Discover starts, in the background and at the same time, every trusted

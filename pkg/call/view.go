@@ -33,6 +33,7 @@ type Server struct {
 	Provenance catalog.Provenance
 	Catalog    *catalog.Catalog // nil when it was never listed
 	Tools      []*Tool          // in the server's order, those hidden by policy included
+	changed    error            // what differs from the approval, see look
 	mu         sync.Mutex
 	approved   *trust.Approved
 }
@@ -54,7 +55,7 @@ func (t *Tool) Visible() bool {
 
 // Usable reports whether calls to the server can be made at all.
 func (s *Server) Usable() bool {
-	return s.Declared.Enabled && s.Status == trust.Trusted
+	return s.Declared.Enabled && s.Status == trust.Trusted && s.changed == nil
 }
 
 // VisibleTools is the effective set in server order, then upstream order.
@@ -154,6 +155,7 @@ func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Su
 				o.mu.Unlock()
 			}
 		}
+		s.changed = s.look(v)
 		s.Catalog, s.Provenance = h.known(s)
 		v.Servers = append(v.Servers, s)
 		v.byID[d.ID] = s

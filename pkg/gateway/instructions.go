@@ -52,6 +52,9 @@ func serverLine(v *call.View, s *call.Server) string {
 		}
 		return line
 	}
+	if s.Changed() != nil {
+		return fmt.Sprintf("- %s: %s; %s", id, trust.Stale, call.AllowRemedy(s.Declared))
+	}
 	if s.Catalog == nil {
 		return fmt.Sprintf("- %s: not listed yet", id)
 	}
