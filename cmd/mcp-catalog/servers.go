@@ -138,7 +138,7 @@ func rowOf(s *call.Server, catalogs *catalog.Store, now time.Time) serverRow {
 	d := s.Declared
 	row := serverRow{
 		Server: d.ID, Scope: d.Scope, File: d.Source, Line: d.Line, Project: d.Project,
-		Transport: "stdio", Trust: s.Status, Tools: len(s.Tools), Catalog: catalogOf(s, now),
+		Transport: "stdio", Trust: trustOf(s), Tools: len(s.Tools), Catalog: catalogOf(s, now),
 	}
 	if d.Original != d.ID {
 		row.Original = d.Original
@@ -249,4 +249,13 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%dh", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// trustOf is the status as mcp-trust shows it: a changed executable or file is
+// stale like a changed declaration.
+func trustOf(s *call.Server) trust.Status {
+	if s.Changed() != nil {
+		return trust.Stale
+	}
+	return s.Status
 }
