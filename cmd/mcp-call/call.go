@@ -29,7 +29,7 @@ func app(env *cmdmain.Env) *cli.App {
 		),
 		Action: func(c *cli.Context) error { return run(env, c) },
 	}
-	env.Help = func(args []string) (bool, error) { return parameters(env, args) }
+	env.Help = func(c *cli.Context) (bool, error) { return true, showParameters(env, c) }
 	return a
 }
 

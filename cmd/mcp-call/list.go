@@ -65,18 +65,9 @@ func firstSentence(text string) string {
 	return cmdmain.Cut(text, 120)
 }
 
-// parameters is --help with a tool named: what the tool takes. Without one it
-// leaves --help to the usual text.
-func parameters(env *cmdmain.Env, args []string) (bool, error) {
-	if len(args) == 0 {
-		return false, nil
-	}
-	a := &cli.App{Flags: cmdmain.PlaceFlags(), Writer: env.Stderr, ErrWriter: env.Stderr, HideHelp: true,
-		Action: func(c *cli.Context) error { return showParameters(env, c, args) }}
-	return true, a.RunContext(env.Ctx, []string{env.Name})
-}
-
-func showParameters(env *cmdmain.Env, c *cli.Context, args []string) error {
+// showParameters is --help with a tool named: what the tool takes.
+func showParameters(env *cmdmain.Env, c *cli.Context) error {
+	args, _ := cmdmain.Positional(c)
 	m, err := open(env, c)
 	if err != nil {
 		return err

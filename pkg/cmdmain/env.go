@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/urfave/cli/v2"
 )
 
 // Env is everything a command gets from outside. Commands use it instead of
@@ -23,9 +25,10 @@ type Env struct {
 	Environ        []string // "NAME=value"
 
 	// Help, when the application sets it, is asked before the usual help is
-	// printed; args are the arguments that stood beside --help. It returns
-	// true when it wrote the help itself.
-	Help func(args []string) (bool, error)
+	// printed where --help stands beside arguments that are no verbs. It sees
+	// them, and the flags beside them, as an action does, and returns true when
+	// it wrote the help itself.
+	Help func(c *cli.Context) (bool, error)
 
 	path       []string // verbs of the command line, for "mcp-x verb --help"
 	jsonErrors bool

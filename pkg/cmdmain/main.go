@@ -45,8 +45,10 @@ func (e *Env) run(app *cli.App) error {
 	line, err := sortArgs(app, e.Args)
 	e.path, e.jsonErrors = line.path, line.json
 	switch {
+	case line.help && e.Help != nil && len(line.positional) > 0:
+		return e.ownHelp(app, line, err)
 	case line.help:
-		return e.help(app, line)
+		return writeHelp(e.Stdout, app, line.path)
 	case line.version:
 		return writeVersion(e.Stdout, e.Name)
 	case err != nil:
@@ -55,11 +57,19 @@ func (e *Env) run(app *cli.App) error {
 	return app.RunContext(e.Ctx, line.args)
 }
 
-func (e *Env) help(app *cli.App, line commandLine) error {
-	if e.Help != nil {
-		if done, err := e.Help(line.positional); done || err != nil {
-			return err
-		}
+// ownHelp lets the application answer --help. A mistake in the flags beside it
+// is one here: they say where to look.
+func (e *Env) ownHelp(app *cli.App, line commandLine, mistake error) error {
+	if mistake != nil {
+		return mistake
+	}
+	shown := false
+	app.Action = func(c *cli.Context) (err error) {
+		shown, err = e.Help(c)
+		return err
+	}
+	if err := app.RunContext(e.Ctx, line.args); shown || err != nil {
+		return err
 	}
 	return writeHelp(e.Stdout, app, line.path)
 }

@@ -303,26 +303,44 @@ func TestErrorWithoutExitFails(t *testing.T) {
 	}
 }
 
-// The application may answer --help beside an argument by itself.
+// The application may answer --help beside an argument by itself, and sees the
+// flags beside it; a mistake in them is not passed over.
 func TestOwnHelp(t *testing.T) {
-	for _, tc := range []struct{ args, want string }{
-		{"server tool --help", `own ["server" "tool"]`},
-		{"--help", "mcp-test: calls a tool"},
+	for _, tc := range []struct {
+		args string
+		code cmdmain.Exit
+		want string
+	}{
+		{"server tool --help", cmdmain.Done, `own ["server" "tool"] in ""`},
+		{"server --project x --help tool", cmdmain.Done, `own ["server" "tool"] in "x"`},
+		{"--project=x --help -- server --tool", cmdmain.Done, `own ["server" "--tool"] in "x"`},
+		{"server --help --projct x", cmdmain.Usage, `mcp-test: unknown flag --projct; did you mean --project`},
+		{"declined --help", cmdmain.Done, "mcp-test: calls a tool"},
+		{"broken --help", cmdmain.Failed, "mcp-test: broken"},
+		{"--help", cmdmain.Done, "mcp-test: calls a tool"},
+		{"--help --project", cmdmain.Done, "mcp-test: calls a tool"},
 	} {
 		var out bytes.Buffer
 		code := cmdmain.Run(&cmdmain.Env{
-			Name: "mcp-test", Ctx: context.Background(), Args: strings.Fields(tc.args), Stdout: &out, Stderr: io.Discard,
+			Name: "mcp-test", Ctx: context.Background(), Args: strings.Fields(tc.args), Stdout: &out, Stderr: &out,
 		}, func(env *cmdmain.Env) *cli.App {
-			env.Help = func(args []string) (bool, error) {
-				if len(args) == 0 {
+			env.Help = func(c *cli.Context) (bool, error) {
+				args, _ := cmdmain.Positional(c)
+				switch args[0] {
+				case "declined":
 					return false, nil
+				case "broken":
+					return false, errors.New("broken")
 				}
-				_, err := fmt.Fprintf(env.Stdout, "own %q\n", args)
+				_, err := fmt.Fprintf(env.Stdout, "own %q in %q\n", args, c.String("project"))
 				return true, err
 			}
-			return &cli.App{Usage: "calls a tool", Action: func(*cli.Context) error { return errors.New("ran") }}
+			return &cli.App{
+				Usage: "calls a tool", Flags: []cli.Flag{&cli.StringFlag{Name: "project"}},
+				Action: func(*cli.Context) error { return errors.New("ran") },
+			}
 		})
-		if code != cmdmain.Done || !strings.HasPrefix(out.String(), tc.want) {
+		if code != tc.code || !strings.HasPrefix(out.String(), tc.want) {
 			t.Errorf("%s: %d %s", tc.args, code, out.String())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -29,6 +30,47 @@ func Printable(s string) string {
 		s = s[size:]
 	}
 	return out.String()
+}
+
+// PrintableText is Printable for text of several lines: newlines, those of
+// Windows too, and tabs stay what they are.
+func PrintableText(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if i < len(lines)-1 {
+			line = strings.TrimSuffix(line, "\r")
+		}
+		cells := strings.Split(line, "\t")
+		for j, cell := range cells {
+			cells[j] = Printable(cell)
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// PrintableJSON is JSON as it may be shown on a terminal, still the same JSON:
+// what Printable would replace stands in strings only and becomes `\uXXXX`.
+// Newlines stay; what is no UTF-8 becomes U+FFFD.
+func PrintableJSON(text []byte) []byte {
+	if clean(string(text)) {
+		return text
+	}
+	out := make([]byte, 0, len(text)+len(text)/8)
+	for _, r := range string(text) {
+		switch {
+		case r == '\n' || unicode.IsPrint(r) && !invisible(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		case r == '\t' || r == '\r': // between values, where no escape can stand
+			out = append(out, ' ')
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // clean is the common case: printable ASCII.

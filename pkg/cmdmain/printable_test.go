@@ -1,6 +1,8 @@
 package cmdmain
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -38,6 +40,54 @@ func FuzzPrintable(f *testing.F) {
 		}
 		if again := Printable(out); again != out {
 			t.Errorf("not stable: %q, then %q", out, again)
+		}
+	})
+}
+
+// MB-217: text keeps its lines and its tabs; MB-216: and nothing else that acts.
+func TestPrintableText(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"", ""},
+		{"日本語 ångström 🐛\ttab\n", "日本語 ångström 🐛\ttab\n"},
+		{"a\r\nb\r\n", "a\nb\n"},
+		{"over\rwritten\r", `over\u{d}written\u{d}`},
+		{"\x1b]0;t\a\tb\n\n\u202ec\xff", "\\u{1b}]0;t\\u{7}\tb\n\n\\u{202e}c\\xFF"},
+	} {
+		if got := PrintableText(tc.in); got != tc.want {
+			t.Errorf("PrintableText(%q) = %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
+
+// JSON on a terminal says the same as in a pipe.
+func TestPrintableJSON(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{`{"a":[1.0,1e400]}`, `{"a":[1.0,1e400]}`},
+		{"{\n\t\"ä\":\r\n 1}", "{\n \"ä\": \n 1}"},
+		{"\"\u009b31m\u202e\u200b\x7f\"", `"\u009b31m\u202e\u200b\u007f"`},
+		{"\"\U000e0041🐛\"", `"\udb40\udc41🐛"`},
+		{`"\u001b[2J"`, `"\u001b[2J"`},
+		{"\"\xff\"", "\"\ufffd\""},
+	} {
+		if got := string(PrintableJSON([]byte(tc.in))); got != tc.want {
+			t.Errorf("PrintableJSON(%q) = %q, want %q", tc.in, got, tc.want)
+		}
+	}
+}
+
+func FuzzPrintableJSON(f *testing.F) {
+	f.Add([]byte("{\"a\u202e\":\t[\"\u009b\",1e400,\"\\\\\U000e0101\"]}"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var before, after any
+		if !utf8.Valid(raw) || json.Unmarshal(raw, &before) != nil {
+			return
+		}
+		out := PrintableJSON(raw)
+		if err := json.Unmarshal(out, &after); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%q became %q: %v", raw, out, err)
+		}
+		if text := strings.ReplaceAll(string(out), "\n", ""); Printable(text) != text {
+			t.Errorf("%q can act on a terminal", out)
 		}
 	})
 }
