@@ -33,6 +33,7 @@ var arrows = []struct{ from, to, why string }{
 	{"upstream", "state", "the log of a server's stderr is a private file"},
 	{"upstream", "config", "limits"},
 	{"pool", "wire", "replies are handed on as messages"},
+	{"pool", "secret", "values that a server says back are hidden"},
 	{"pool", "config", "limits and timeouts of a declaration"},
 	{"pool", "trust", "only an Approved can be started"},
 	{"pool", "catalog", "a started server's lists are recorded"},

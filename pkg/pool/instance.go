@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +26,7 @@ type Instance struct {
 	slots    *semaphore.Weighted
 	waiting  atomic.Int64
 	live     atomic.Pointer[catalog.Catalog]
-	once     sync.Once
-	teardown upstream.Teardown
+	values   secrets
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
@@ -36,12 +34,6 @@ type Instance struct {
 func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Instance, error) {
 	begin := time.Now()
 	srv := a.Server()
-	i := &Instance{
-		pool: p, server: srv, identity: catalog.IdentityOf(srv),
-		slots: semaphore.NewWeighted(int64(srv.MaxConcurrency)),
-	}
-	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
-	defer cancel()
 	launch, err := a.Launch()
 	if err != nil {
 		return nil, err
@@ -49,8 +41,27 @@ func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Insta
 	if launch.File != nil {
 		defer launch.File.Close() // the child has its own once it is started
 	}
+	i := &Instance{
+		pool: p, server: srv, identity: catalog.IdentityOf(srv),
+		slots: semaphore.NewWeighted(int64(srv.MaxConcurrency)), values: secretsOf(srv, launch),
+	}
+	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
+	defer cancel()
 	notify := make(chan struct{}, 1)
-	client, err := upstream.Start(ctx, upstream.Options{
+	if err := i.connect(ctx, p.options(key, i, launch, notify)); err != nil {
+		err = i.ofStart(err)
+		p.recordFailure(ctx, i.identity, err)
+		return nil, err
+	}
+	i.started = time.Since(begin)
+	p.watch.Add(1)
+	go i.follow(notify) // ends when the client is done
+	return i, nil
+}
+
+func (p *Pool) options(key string, i *Instance, launch trust.Launch, notify chan<- struct{}) upstream.Options {
+	srv := i.server
+	return upstream.Options{
 		Server: srv.ID, Launch: launch, StderrLog: p.StderrLog(srv.ID, key),
 		Protocol: srv.Protocol, Era: p.rememberedEra(i.identity), StartTimeout: srv.StartTimeout,
 		MaxMessage: srv.MaxMessageBytes, MaxQueue: srv.MaxQueueBytes,
@@ -63,39 +74,36 @@ func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Insta
 				}
 			}
 		},
-	})
+	}
+}
+
+// connect starts the client and reads the first list, which is recorded.
+func (i *Instance) connect(ctx context.Context, o upstream.Options) error {
+	client, err := upstream.Start(ctx, o)
 	if err != nil {
-		p.recordFailure(ctx, i.identity, err)
-		return nil, ofStart(ctx, err, srv.StartTimeout)
+		return err
 	}
 	i.client = client
 	c, err := i.list(ctx)
 	if err != nil {
-		client.Close()
-		p.recordFailure(ctx, i.identity, err)
-		return nil, ofStart(ctx, err, srv.StartTimeout)
+		i.pool.stop(client)
+		return err
 	}
+	i.record(c)
 	i.live.Store(c)
-	i.started = time.Since(begin)
-	p.watch.Add(1)
-	go i.follow(notify) // ends when the client is done
-	return i, nil
+	return nil
 }
 
 // ofStart words a failure for those who wait for the start: nothing of a call
-// of theirs was sent, and a list that ran into the start's own deadline is a
-// timeout.
-func ofStart(ctx context.Context, err error, limit time.Duration) error {
+// of theirs was sent.
+func (i *Instance) ofStart(err error) error {
 	var f *upstream.Failure
 	if !errors.As(err, &f) {
 		return err
 	}
-	g := *f
-	g.Sent = false
-	if g.Word == upstream.Aborted && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		g.Word, g.Phase, g.Limit = upstream.Timeout, "tools/list", limit
-	}
-	return &g
+	f = i.values.hideIn(f)
+	f.Sent = false
+	return f
 }
 
 func (p *Pool) rememberedEra(id catalog.Identity) string {
@@ -117,12 +125,6 @@ func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error
 	}
 }
 
-func (p *Pool) announce() {
-	if p.o.Changed != nil {
-		p.o.Changed()
-	}
-}
-
 // Catalog is the list the server gave at its start or at its last
 // list_changed. It is never nil.
 func (i *Instance) Catalog() *catalog.Catalog { return i.live.Load() }
@@ -132,6 +134,10 @@ func (i *Instance) Started() time.Duration { return i.started }
 
 // Info is what the server said of itself in its handshake.
 func (i *Instance) Info() upstream.Info { return i.client.Info() }
+
+// ended reports whether the connection is over. Err tells it before Done does,
+// and before any call that the end took with it returns.
+func (i *Instance) ended() bool { return i.client.Err() != nil }
 
 // Do sends one call. It waits for one of the server's max_concurrency slots,
 // first come first served, for at most call.Timeout (R44); when `queue` others
@@ -146,6 +152,10 @@ func (i *Instance) Do(ctx context.Context, call upstream.Call) (reply upstream.R
 	}
 	defer i.slots.Release(1)
 	reply, err = i.client.Do(ctx, call)
+	var f *upstream.Failure
+	if errors.As(err, &f) {
+		err = i.values.hideIn(f)
+	}
 	return reply, queued, err
 }
 
@@ -161,17 +171,11 @@ func (i *Instance) wait(ctx context.Context, limit time.Duration) (time.Duration
 	defer cancel()
 	if err := i.slots.Acquire(bounded, 1); err != nil {
 		f := &upstream.Failure{Word: upstream.Timeout, Server: i.server.ID, Phase: "queue", Limit: limit,
-			Detail: "no slot became free"}
+			Detail: "no slot became free within " + limit.String()}
 		if ctx.Err() != nil {
 			f.Word, f.Detail = upstream.Aborted, context.Cause(ctx).Error()
 		}
 		return time.Since(begin), f
 	}
 	return time.Since(begin), nil
-}
-
-// stop tears the process group down, once, and waits for it.
-func (i *Instance) stop() upstream.Teardown {
-	i.once.Do(func() { i.teardown = i.client.Close() })
-	return i.teardown
 }

@@ -7,34 +7,60 @@ import (
 	"time"
 
 	"postern/pkg/catalog"
+	"postern/pkg/config"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
 )
 
 // follow reads the list again after each list_changed, one reading at a time:
-// changes that come while one runs are seen by the next.
+// changes that come while one runs are seen by the next. Some servers announce
+// a change whenever they are listed; a pause after each reading keeps them from
+// keeping both sides busy.
 func (i *Instance) follow(notify <-chan struct{}) {
 	defer i.pool.watch.Done()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
 	for {
+		select {
+		case <-i.client.Done():
+			return
+		case <-pause.C:
+		}
 		select {
 		case <-i.client.Done():
 			return
 		case <-notify:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), i.server.StartTimeout)
-		c, err := i.list(ctx)
-		cancel()
-		if err != nil {
-			continue // the last good list stands; the next change or start asks again
-		}
-		old := i.live.Swap(c)
-		if change := catalog.Compare(old, c); !change.Empty() {
-			i.pool.announce()
-		}
+		i.relist()
+		pause.Reset(config.ListChangedEvery)
 	}
 }
 
-// list reads the server's tools and records them in the cache.
+// relist takes the server's list as it is now and announces what is new in it.
+// When that fails the last good list stands, until the next change or start.
+func (i *Instance) relist() {
+	ctx, cancel := context.WithTimeout(context.Background(), i.server.StartTimeout)
+	defer cancel()
+	c, err := i.list(ctx)
+	if err != nil {
+		return
+	}
+	old := i.live.Swap(c)
+	if change := catalog.Compare(old, c); !change.Empty() {
+		i.record(c)
+		i.pool.announce()
+	}
+}
+
+// record keeps a list in the cache. Without a cache the server still works, and
+// the next process lists again (C6).
+func (i *Instance) record(c *catalog.Catalog) {
+	if i.pool.o.Catalogs != nil {
+		_ = i.pool.o.Catalogs.Write(c)
+	}
+}
+
+// list reads the server's tools.
 func (i *Instance) list(ctx context.Context) (*catalog.Catalog, error) {
 	info := i.client.Info()
 	raw := catalog.Raw{
@@ -47,10 +73,6 @@ func (i *Instance) list(ctx context.Context) (*catalog.Catalog, error) {
 	c, err := catalog.Build(i.identity, time.Now().UTC(), raw)
 	if err != nil {
 		return nil, &upstream.Failure{Word: upstream.Protocol, Server: i.server.ID, Phase: "tools/list", Detail: err.Error()}
-	}
-	if i.pool.o.Catalogs != nil {
-		// C6: without a cache the server still works; the next process lists again.
-		_ = i.pool.o.Catalogs.Write(c)
 	}
 	return c, nil
 }

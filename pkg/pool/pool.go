@@ -2,10 +2,8 @@ package pool
 
 import (
 	"context"
-	"fmt"
-	"os"
+	"errors"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -20,58 +18,71 @@ type Options struct {
 	StderrDir string         // folder for the servers' stderr logs; "" keeps none
 	Catalogs  *catalog.Store // where live lists are recorded; nil records nothing
 	Version   string         // what is sent upstream as clientInfo.version
-	Changed   func()         // called after a live list differs from the one before; must not block; may be nil
+	Changed   func()         // called after a server came up, and after its live list changed; must not block; may be nil
 }
 
 // Pool holds the running instances. Its methods may be called concurrently.
 // Whoever made it calls Close once.
 type Pool struct {
-	o       Options
-	serial  atomic.Uint64
-	mu      sync.Mutex
-	closed  bool
-	entries map[string]*entry
-	watch   sync.WaitGroup
+	o         Options
+	name      string // differs from that of every other pool
+	serial    atomic.Uint64
+	mu        sync.Mutex
+	closed    bool
+	entries   map[string]*entry
+	survivors []upstream.Teardown
+	watch     sync.WaitGroup
 }
 
-// entry is one key's place: made before the process exists, so that racing
-// callers find it and wait for the same start.
+// entry is one process of one key: made before the process exists, so that
+// racing callers find it and wait for the same start.
 type entry struct {
-	ready    chan struct{}      // closed when instance or err is set
-	giveUp   context.CancelFunc // ends a start that is under way; later it does nothing
+	ready    chan struct{} // closed when instance or err is set
+	gone     chan struct{} // closed when nothing of it is left
+	end      context.CancelFunc
+	ending   bool // end was called; guarded by Pool.mu
 	instance *Instance
 	err      error
 }
 
+// over reports whether e is no use any more: it failed, its process has ended,
+// or it was told to. The caller holds Pool.mu.
+func (e *entry) over() bool {
+	if e.ending {
+		return true
+	}
+	select {
+	case <-e.ready:
+		return e.instance == nil || e.instance.ended()
+	default:
+		return false
+	}
+}
+
 // New makes an empty pool. It starts nothing.
 func New(o Options) *Pool {
-	return &Pool{o: o, entries: map[string]*entry{}}
+	return &Pool{o: o, name: randomName(), entries: map[string]*entry{}}
 }
 
 // ErrClosed is returned by Get after Close.
-var ErrClosed = fmt.Errorf("the gateway is shutting down")
+var ErrClosed = errors.New("the gateway is shutting down")
 
 // Get returns the running instance for a, starting it when there is none.
 // Callers that ask while it starts wait for that one start, each no longer
 // than its own ctx; the start itself is bounded by the server's start_timeout
 // and goes on when its callers leave. A start that failed is forgotten: the
-// next Get tries again. Errors are *upstream.Failure, ctx's cause, or ErrClosed.
+// next Get tries again. One that follows a process that ended waits until
+// nothing of that is left (R12), so that there are never two of one key.
+// Errors are *upstream.Failure, those of trust.Approved.Launch, ctx's cause,
+// or ErrClosed.
 func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
-	key := a.Key()
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
-		return nil, ErrClosed
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // nobody is there who would want it
 	}
-	e := p.entries[key]
-	if e == nil {
-		starting, giveUp := context.WithCancel(context.Background())
-		e = &entry{ready: make(chan struct{}), giveUp: giveUp}
-		p.entries[key] = e
-		p.watch.Add(1)
-		go p.run(starting, key, e, a) // ends when the instance is gone, or at once when its start failed
+	e, err := p.entry(a)
+	if err != nil {
+		return nil, err
 	}
-	p.mu.Unlock()
 	select {
 	case <-e.ready:
 		return e.instance, e.err
@@ -85,13 +96,33 @@ func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
 	}
 }
 
-// Running returns the instance of a when it is up, and nil otherwise. It
+// entry finds the entry of a's key or makes one and has it started.
+func (p *Pool) entry(a *trust.Approved) (*entry, error) {
+	key := a.Key()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	before := p.entries[key]
+	if before != nil && !before.over() {
+		return before, nil
+	}
+	life, end := context.WithCancel(context.Background())
+	e := &entry{ready: make(chan struct{}), gone: make(chan struct{}), end: end}
+	p.entries[key] = e
+	p.watch.Add(1)
+	go p.run(life, key, e, before, a) // ends when the process is gone, or at once when its start failed
+	return e, nil
+}
+
+// Running returns the instance of a key when it is up, and nil otherwise. It
 // starts nothing and waits for nothing.
 func (p *Pool) Running(key string) *Instance {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	e := p.entries[key]
-	p.mu.Unlock()
-	if e == nil {
+	if e == nil || e.over() {
 		return nil
 	}
 	select {
@@ -102,11 +133,16 @@ func (p *Pool) Running(key string) *Instance {
 	}
 }
 
-// run is the life of one key: start, wait for the end, tear down, forget.
-func (p *Pool) run(starting context.Context, key string, e *entry, a *trust.Approved) {
+// run is the life of one entry: wait for the one before, start, wait for the
+// end, tear down, forget.
+func (p *Pool) run(life context.Context, key string, e, before *entry, a *trust.Approved) {
 	defer p.watch.Done()
-	defer e.giveUp()
-	e.instance, e.err = p.start(starting, key, a)
+	defer close(e.gone)
+	defer e.end()
+	if before != nil {
+		<-before.gone // its teardown has begun and is bounded
+	}
+	e.instance, e.err = p.start(life, key, a)
 	if e.err != nil {
 		p.forget(key, e)
 		close(e.ready)
@@ -114,17 +150,31 @@ func (p *Pool) run(starting context.Context, key string, e *entry, a *trust.Appr
 	}
 	close(e.ready)
 	p.announce()
-	<-e.instance.client.Done()
+	select {
+	case <-e.instance.client.Done():
+	case <-life.Done():
+	}
+	p.stop(e.instance.client)
 	p.forget(key, e)
-	e.instance.stop()
 }
 
 func (p *Pool) forget(key string, e *entry) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.entries[key] == e {
 		delete(p.entries, key)
 	}
-	p.mu.Unlock()
+}
+
+// stop tears a process group down, waits for it, and notes what survived.
+func (p *Pool) stop(c *upstream.Client) {
+	t := c.Close()
+	if t.Complete {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.survivors = append(p.survivors, t)
 }
 
 // Stop ends the instance of one key, if it runs or is being started, and waits
@@ -133,69 +183,37 @@ func (p *Pool) forget(key string, e *entry) {
 func (p *Pool) Stop(key string) {
 	p.mu.Lock()
 	e := p.entries[key]
-	p.mu.Unlock()
-	if e == nil {
-		return
+	if e != nil {
+		e.ending = true
+		e.end()
 	}
-	e.giveUp()
-	<-e.ready // soon: a start that is given up tears its process down
-	if e.instance != nil {
-		e.instance.stop()
+	p.mu.Unlock()
+	if e != nil {
+		<-e.gone
 	}
 }
 
 // Close stops every instance and gives up every start, all at the same time,
 // and waits until their process groups are released: at most the longest single
-// teardown. It reports the groups that survived.
+// teardown. It reports the groups that survived theirs, earlier ones included.
 func (p *Pool) Close() []upstream.Teardown {
 	p.mu.Lock()
 	p.closed = true
-	entries := make([]*entry, 0, len(p.entries))
 	for _, e := range p.entries {
-		entries = append(entries, e)
+		e.ending = true
+		e.end()
 	}
 	p.mu.Unlock()
-	var mu sync.Mutex
-	var survivors []upstream.Teardown
-	var wg sync.WaitGroup
-	for _, e := range entries {
-		wg.Go(func() { // ends when the entry's start and teardown are over, both bounded
-			e.giveUp()
-			<-e.ready
-			if e.instance == nil {
-				return
-			}
-			if t := e.instance.stop(); !t.Complete {
-				mu.Lock()
-				survivors = append(survivors, t)
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
 	p.watch.Wait()
-	return survivors
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.survivors
 }
 
-// OwnerMark is the first part of POSTERN_INSTANCE for this process: pid and
-// start time, so that a later process with the same pid is not taken for it.
-func OwnerMark() string {
-	return fmt.Sprintf("%d.%s", os.Getpid(), startTime(os.Getpid()))
-}
-
-// startTime is field 22 of /proc/PID/stat, "0" where there is no such file.
-func startTime(pid int) string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return "0"
+func (p *Pool) announce() {
+	if p.o.Changed != nil {
+		p.o.Changed()
 	}
-	// The command name may hold blanks and parentheses; fields count from its last ')'.
-	text := string(data)
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 {
-		return "0"
-	}
-	return fields[19]
 }
 
 // StderrLog is the file that keeps what an instance writes to standard error,
@@ -205,9 +223,4 @@ func (p *Pool) StderrLog(server, key string) string {
 		return ""
 	}
 	return filepath.Join(p.o.StderrDir, server+"@"+key[:min(8, len(key))]+".log")
-}
-
-// mark names one instance of this owner.
-func (p *Pool) mark() string {
-	return fmt.Sprintf("%s.%d", p.o.Owner, p.serial.Add(1))
 }
