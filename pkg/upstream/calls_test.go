@@ -119,6 +119,30 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// R45: progress that was read before a call ended, but is handed on after, goes
+// to nobody, also when its place is another call's by then.
+func TestNoProgressAfterTheEnd(t *testing.T) {
+	p := newPeer(t, Options{})
+	params := []byte(`{"_meta":{"progressToken":"t"}}`)
+	call := Call{Params: params, Token: wire.Span{Start: 26, End: 29}, Progress: func(raw []byte) { t.Errorf("got %s", raw) }}
+	first, err := p.c.enter(call, ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	late := []byte(`{"progressToken":1}`)
+	token := wire.Span{Start: 17, End: 18}
+	p.c.leave(first)
+	first.end()
+	first.step(0, late, token)
+	p.c.recycle(first)
+	second, err := p.c.enter(call, ready)
+	if err != nil || second != first {
+		t.Fatalf("%v, not used again", err)
+	}
+	second.step(0, late, token)
+	p.c.leave(second)
+}
+
 // R44, R45, MB-087: without an answer or progress the call ends at its timeout,
 // the server is told, a late answer is dropped, and the connection lives.
 func TestTimeout(t *testing.T) {
@@ -241,8 +265,10 @@ func TestCancelQueued(t *testing.T) {
 	p.waitStage(2, queued)
 	p.send(`{"jsonrpc":"2.0","id":2,"result":{"forged":true}}`)
 	p.send(`{"jsonrpc":"2.0","id":77,"result":{"forged":true}}`)
-	for p.c.dropped.Load() < 2 {
-		time.Sleep(time.Millisecond)
+	for end := time.Now().Add(patience); p.c.dropped.Load() < 2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("an answer to nothing was taken")
+		}
 	}
 	cancel()
 	if f := failure(t, await(t, got).err, Aborted); f.Sent {

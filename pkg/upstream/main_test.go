@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 func own(command string) {
 	c, err := Start(context.Background(), Options{
 		Server: "demo", StartTimeout: patience, MaxMessage: 1 << 20, MaxQueue: 1 << 20,
-		Launch: trust.Launch{Path: command, Env: []string{"PATH=/bin:/usr/bin"}},
+		Launch: trust.Launch{Path: command, Args: []string{"-life", "60s", "-fault", "ignore-eof"}, Env: []string{"PATH=/bin:/usr/bin"}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -137,30 +137,30 @@ func TestProcess(t *testing.T) {
 // checkDescriptors is that the child has its three pipes and nothing of ours.
 func checkDescriptors(t *testing.T, pid int) {
 	t.Helper()
-	ours, theirs := map[string]bool{}, map[string]bool{}
-	for id, set := range map[int]map[string]bool{os.Getpid(): ours, pid: theirs} {
-		entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", id))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", id, e.Name())); err == nil && strings.HasPrefix(to, "pipe:") {
-				set[to] = true
-			}
-		}
-	}
+	ours, theirs := pipesOf(t, os.Getpid()), pipesOf(t, pid)
 	if len(theirs) != 3 {
 		t.Errorf("the child has %d pipes: %v", len(theirs), theirs)
 	}
-	shared := 0
 	for p := range theirs {
-		if ours[p] {
-			shared++
+		if !ours[p] {
+			t.Errorf("%s of the child is not ours", p)
 		}
 	}
-	if shared != 3 {
-		t.Errorf("%d of the child's pipes are ours", shared)
+}
+
+func pipesOf(t *testing.T, pid int) map[string]bool {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
 	}
+	set := map[string]bool{}
+	for _, e := range entries {
+		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, e.Name())); err == nil && strings.HasPrefix(to, "pipe:") {
+			set[to] = true
+		}
+	}
+	return set
 }
 
 // R10: what was hashed is what runs, whatever took its place meanwhile.
@@ -462,7 +462,7 @@ func TestDescriptors(t *testing.T) {
 }
 
 // R10: kill -9 of the owner takes the server along, though the thread that asked
-// for it is long gone.
+// for it is long gone. What the owner inherited open, the server did not.
 func TestOwnerIsKilled(t *testing.T) {
 	owner := exec.Command(os.Args[0])
 	owner.Env = append(os.Environ(), ownerVariable+"="+mcptest.FakeServerCommand(t))
@@ -475,6 +475,12 @@ func TestOwnerIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(r, w)
+	owner.ExtraFiles = []*os.File{r}
 	if err := owner.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -483,6 +489,10 @@ func TestOwnerIsKilled(t *testing.T) {
 	if err != nil || !alive(pid) {
 		owner.Process.Kill()
 		t.Fatalf("the owner said %q", line)
+	}
+	inherited, _ := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(r.Fd())))
+	if theirs := pipesOf(t, pid); len(theirs) != 3 || theirs[inherited] {
+		t.Errorf("the server has %v, among them ours: %v", theirs, theirs[inherited])
 	}
 	owner.Process.Kill()
 	owner.Wait()

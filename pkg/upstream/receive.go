@@ -215,15 +215,21 @@ func (c *Client) step(params []byte) {
 		c.dropped.Add(1)
 		return
 	}
+	p.step(time.Since(c.epoch), params, at[0])
+}
+
+// step takes one progress message in, unless the call ended since it was found,
+// or p is another call by now.
+func (p *pending) step(now time.Duration, params []byte, token wire.Span) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.id == 0 || !bytes.Equal(p.digits, at[0].Of(params)) || p.token == nil {
-		return // it ended meanwhile
+	if p.id == 0 || !bytes.Equal(p.digits, token.Of(params)) || p.token == nil {
+		return
 	}
 	p.steps++
-	p.alive.Store(int64(time.Since(c.epoch)))
+	p.alive.Store(int64(now))
 	if p.progress != nil {
-		p.progress(wire.Splice(params, wire.Edit{Span: at[0], New: p.token}))
+		p.progress(wire.Splice(params, wire.Edit{Span: token, New: p.token}))
 	}
 }
 
