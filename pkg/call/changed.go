@@ -31,9 +31,26 @@ func (s *Server) look(v *View) error {
 // approved; nil when nothing does.
 func (s *Server) Changed() error { return s.changed }
 
+// distrusted stops the running servers of a project that lost their approval
+// between two views (R90). It does not wait for them.
+func (h *Host) distrusted(old, next *View) {
+	for _, s := range old.Servers {
+		key := s.running()
+		if s.Declared.Scope != config.Project || key == "" {
+			continue
+		}
+		if status, _ := next.records.Status(s.Declared); status != trust.Trusted {
+			go h.pool.Stop(key) // ends with the server's teardown, which is bounded
+		}
+	}
+}
+
 // same reports whether a view still shows what its files and lists hold.
 func (s *Session) same(v *View) bool {
 	for _, srv := range v.Servers {
+		if status, _ := v.records.Status(srv.Declared); status != srv.Status {
+			return false // an approval has ended
+		}
 		if c, _ := s.host.known(srv); c != srv.Catalog {
 			return false
 		}

@@ -7,6 +7,7 @@ import (
 
 	"postern/pkg/config"
 	"postern/pkg/pool"
+	"postern/pkg/trust"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
 )
@@ -16,54 +17,66 @@ type errTooLong struct{ limit time.Duration }
 
 func (e *errTooLong) Error() string { return "max_timeout of " + e.limit.String() + " is over" }
 
+// bounded gives a call its max_timeout, from its very beginning (R44).
+func (c *Call) bounded(ctx context.Context, s *Server) (context.Context, context.CancelFunc) {
+	limit := s.Declared.MaxTimeout
+	return context.WithDeadlineCause(ctx, c.times.begin.Add(limit), &errTooLong{limit})
+}
+
 // dispatch starts the server where it does not run, looks whether its live
 // definition is still the one decided on, and sends the call, once.
 func dispatch(ctx context.Context, c *Call) *Refusal {
-	d := c.tool.Server.Declared
+	s, name := c.tool.Server, c.tool.Def.Name
 	if c.notReady != nil {
-		return refusalOf(c.tool.Server, c.tool.Def.Name, c.notReady)
+		return refusalOf(s, name, c.notReady)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, d.MaxTimeout, &errTooLong{d.MaxTimeout})
+	params, token, err := upstreamParams(c.Params, name)
+	if err != nil {
+		return &Refusal{Step: StepResolve, Word: InvalidArguments, Server: s.Declared.ID, Tool: name, Message: err.Error()}
+	}
+	ctx, cancel := c.bounded(ctx, s)
 	defer cancel()
 	instance, refusal := c.ready(ctx)
 	if refusal != nil {
 		return refusal
 	}
-	params, token, err := upstreamParams(c.Params, c.tool.Def.Name)
-	if err != nil {
-		return &Refusal{Step: StepResolve, Word: InvalidArguments, Server: d.ID, Tool: c.tool.Def.Name, Message: err.Error()}
-	}
 	reply, queued, err := instance.Do(ctx, upstream.Call{
-		Method: "tools/call", Params: params, Token: token, Progress: c.progress(), Timeout: d.Timeout,
+		Method: "tools/call", Params: params, Token: token, Progress: c.Request.Progress, Timeout: s.Declared.Timeout,
 	})
 	c.times.queue = queued
 	if err != nil {
-		return c.failed(ctx, err)
+		return failed(ctx, s, name, err)
 	}
 	c.answer.Reply = &reply.Message
 	c.explainArguments()
 	return nil
 }
 
-func (c *Call) progress() func([]byte) { return c.Request.Progress }
+// bring returns the running instance of a, and notes how long it took to start.
+func (c *Call) bring(ctx context.Context, a *trust.Approved) (*pool.Instance, error) {
+	servers := c.session.host.pool
+	if up := servers.Running(a.Key()); up != nil {
+		return up, nil
+	}
+	begin := time.Now()
+	instance, err := servers.Get(ctx, a)
+	c.times.init += time.Since(begin)
+	return instance, err
+}
 
 // ready returns a running instance whose live definition of the tool was
 // decided on. A server is started at most once here; a definition that differs
 // from the decided one goes through decide and supply chain again.
 func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
-	begin := time.Now()
-	s := c.tool.Server
-	up := c.session.host.pool.Running(c.approved.Key())
-	instance, err := c.session.host.pool.Get(ctx, c.approved)
+	s, name := c.tool.Server, c.tool.Def.Name
+	instance, err := c.bring(ctx, c.approved)
 	if err != nil {
-		return nil, c.failed(ctx, err)
+		return nil, failed(ctx, s, name, err)
 	}
-	if up != instance {
-		c.times.init = time.Since(begin)
-	}
-	live := instance.Catalog().Tool(c.tool.Def.Name)
+	live := instance.Catalog().Tool(name)
 	if live == nil {
-		return nil, c.unknown(s, c.tool.Def.Name).at(StepResolve)
+		c.view = c.session.renew() // so that only names that are left are offered
+		return nil, c.unknown(s, name).at(StepResolve)
 	}
 	if live == c.tool.Def || bytes.Equal(live.Raw, c.tool.Def.Raw) {
 		return instance, nil
@@ -78,6 +91,9 @@ func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
 	if r := supplyChain(ctx, c); r != nil {
 		return nil, r.at(StepSupplyChain)
 	}
+	if c.notReady != nil {
+		return nil, refusalOf(s, name, c.notReady)
+	}
 	return instance, nil
 }
 
@@ -85,23 +101,6 @@ func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
 func (r *Refusal) at(step string) *Refusal {
 	if r.Step == "" {
 		r.Step = step
-	}
-	return r
-}
-
-// failed words an error of the pool or of the connection; what ended the
-// call's own context comes first.
-func (c *Call) failed(ctx context.Context, err error) *Refusal {
-	r := refusalOf(c.tool.Server, c.tool.Def.Name, err)
-	if ctx.Err() == nil {
-		return r
-	}
-	if tooLong, ok := asError[*errTooLong](context.Cause(ctx)); ok {
-		r.Word, r.Reason = Timeout, "max_timeout"
-		r.Message = "the call to " + r.Server + " was given up: " + tooLong.Error() + mayHaveHappened(err)
-	} else {
-		r.Word, r.Reason = Cancelled, context.Cause(ctx).Error()
-		r.Message = "the call to " + r.Server + " was cancelled"
 	}
 	return r
 }

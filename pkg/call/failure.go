@@ -9,6 +9,23 @@ import (
 	"postern/pkg/upstream"
 )
 
+// failed words an error of the pool or of the connection to a server; what
+// ended the call's own context comes first.
+func failed(ctx context.Context, s *Server, tool string, err error) *Refusal {
+	r := refusalOf(s, tool, err)
+	if ctx.Err() == nil || !r.AsResult() {
+		return r
+	}
+	if tooLong, ok := asError[*errTooLong](context.Cause(ctx)); ok {
+		r.Word, r.Reason = Timeout, "max_timeout"
+		r.Message = "the call to " + r.Server + " was given up: " + tooLong.Error() + mayHaveHappened(err)
+	} else {
+		r.Word, r.Reason = Cancelled, context.Cause(ctx).Error()
+		r.Message = "the call to " + r.Server + " was cancelled" + mayHaveHappened(err)
+	}
+	return r
+}
+
 // refusalOf words whatever kept a server from being started or from answering
 // as a dispatch failure: server, cause, and what to do (R42). Lines that the
 // server wrote to stderr are not quoted, for they may hold secrets; the
@@ -70,7 +87,7 @@ func wordFailure(r *Refusal, f *upstream.Failure) {
 	case upstream.Protocol:
 		r.Word = ProtocolError
 	case upstream.Aborted:
-		r.Word = Cancelled
+		r.Word = Closed // by us: who cancels a call is told by failed
 	case upstream.ServerError:
 		r.Word = ServerError
 	case upstream.Closed:

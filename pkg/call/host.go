@@ -39,6 +39,7 @@ type Host struct {
 	generation atomic.Uint64 // counts changes of live lists
 	mu         sync.Mutex
 	watchers   map[*Session]func()
+	distrust   map[string]*trust.Records // by project: none, as long as trust.json cannot be believed
 	secrets    *secret.Store
 	spec       map[string]string
 	warned     map[string]bool
@@ -48,7 +49,7 @@ type Host struct {
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, trust: trust.NewStore(o.Dirs), watchers: map[*Session]func(){}, warned: map[string]bool{}}
+	h := &Host{o: o, trust: trust.NewStore(o.Dirs), watchers: map[*Session]func(){}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
 		h.warnOnce("cache", "no catalog cache: "+err.Error())
@@ -122,6 +123,23 @@ func (h *Host) changed() {
 	for _, f := range notify {
 		f()
 	}
+}
+
+// records are the trust records in force. With a trust.json that cannot be
+// believed there are none, always the same none, and nothing of a project is
+// trusted (C50).
+func (h *Host) records(project string) *trust.Records {
+	r, err := h.trust.Records(project)
+	if err == nil {
+		return r
+	}
+	h.warnOnce("trust "+err.Error(), "no trust record is in force: "+err.Error())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.distrust[project] == nil {
+		h.distrust[project] = r
+	}
+	return h.distrust[project]
 }
 
 // store returns the secrets of a configuration, one Store as long as the

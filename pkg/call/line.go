@@ -2,11 +2,9 @@ package call
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"postern/pkg/trust"
-	"postern/pkg/upstream"
 	"postern/pkg/wire"
 )
 
@@ -61,12 +59,12 @@ type Call struct {
 	view      *View
 	server    *Server
 	tool      *Tool
+	name      string // the server's own name for it, whether it exists or not
 	arguments []byte
 	approved  *trust.Approved
 	notReady  error // why the server cannot be started; reported by dispatch
 	answer    Answer
 	times     times
-	step      string
 }
 
 // times are the durations of a row.
@@ -80,9 +78,7 @@ type times struct {
 // (waited for at most calllog's bound, C81), that of a call that was sent
 // after it. ctx ends the call: its cause should be *upstream.Cancelled.
 func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
-	c := &Call{Request: r, session: s, view: s.View()}
-	c.times.begin = time.Now()
-	c.arguments = argumentsOf(r.Params)
+	c := s.begin(r)
 	refusal := c.walk(ctx)
 	c.times.latency = time.Since(c.times.begin)
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
@@ -95,9 +91,14 @@ func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
 	s.log(c)
 }
 
+// begin is a call before its first step.
+func (s *Session) begin(r Request) *Call {
+	now := time.Now()
+	return &Call{Request: r, session: s, view: s.View(), arguments: argumentsOf(r.Params), times: times{begin: now}}
+}
+
 func (c *Call) walk(ctx context.Context) *Refusal {
 	for _, step := range Line() {
-		c.step = step.Name
 		if r := step.Run(ctx, c); r != nil {
 			if r.Step == "" {
 				r.Step = step.Name
@@ -106,72 +107,4 @@ func (c *Call) walk(ctx context.Context) *Refusal {
 		}
 	}
 	return nil
-}
-
-// argumentsOf is the arguments member, nil when there is none or params are
-// not an object; the spans of a refused duplicate were answered by the gateway.
-func argumentsOf(params []byte) []byte {
-	var span [1]wire.Span
-	if wire.Lookup(params, []string{"arguments"}, span[:]) != nil {
-		return nil
-	}
-	return span[0].Of(params)
-}
-
-// upstreamParams are the params with the server's own tool name, and where in
-// them the caller's progress token stands.
-func upstreamParams(params []byte, tool string) ([]byte, wire.Span, error) {
-	var spans [2]wire.Span
-	if len(params) == 0 {
-		params = []byte("{}")
-	}
-	names := []string{"name", "_meta"}
-	if err := wire.Lookup(params, names, spans[:]); err != nil {
-		return nil, wire.Span{}, err
-	}
-	name := wire.Quote(tool)
-	if spans[0].Ok() {
-		params = wire.Splice(params, wire.Edit{Span: spans[0], New: name})
-	} else {
-		params = wire.InsertMember(params, "name", name)
-	}
-	if !spans[1].Ok() {
-		return params, wire.Span{}, nil
-	}
-	if err := wire.Lookup(params, names, spans[:]); err != nil {
-		return nil, wire.Span{}, err
-	}
-	meta := spans[1]
-	if !wire.IsObject(meta.Of(params)) {
-		return params, wire.Span{}, nil
-	}
-	var token [1]wire.Span
-	if err := wire.Lookup(meta.Of(params), []string{"progressToken"}, token[:]); err != nil || !token[0].Ok() {
-		return params, wire.Span{}, err
-	}
-	return params, wire.Span{Start: meta.Start + token[0].Start, End: meta.Start + token[0].End}, nil
-}
-
-// missingRequired lists the members that a schema requires and arguments lack.
-func missingRequired(schema, arguments []byte) []string {
-	var s struct {
-		Required []string `json:"required"`
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return nil
-	}
-	var missing []string
-	for _, name := range s.Required {
-		var span [1]wire.Span
-		if len(arguments) == 0 || (wire.Lookup(arguments, []string{name}, span[:]) == nil && !span[0].Ok()) {
-			missing = append(missing, name)
-		}
-	}
-	return missing
-}
-
-// cancelled reports whether ctx was ended by the caller rather than by a clock.
-func cancelled(ctx context.Context) bool {
-	_, ok := asError[*upstream.Cancelled](context.Cause(ctx))
-	return ok || context.Cause(ctx) == context.Canceled
 }

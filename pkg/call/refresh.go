@@ -54,7 +54,7 @@ func (s *Session) Refresh(ctx context.Context, v *View, servers []*Server, l Ref
 func (s *Session) refresh(ctx context.Context, v *View, srv *Server, limit time.Duration) Refreshed {
 	out := Refreshed{Server: srv}
 	id := srv.Declared.ID
-	if out.Err = refuseServer(srv, ""); out.Err != nil {
+	if out.Err = v.refuse(srv, ""); out.Err != nil {
 		return out
 	}
 	if ctx.Err() != nil {

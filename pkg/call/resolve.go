@@ -15,48 +15,50 @@ import (
 // policy hides included, so that a denied tool is told apart from an unknown
 // one, and then asks whether its declaration is trusted.
 func resolve(ctx context.Context, c *Call) *Refusal {
-	server, name := c.find()
-	if c.tool == nil && server == nil {
+	if err := checkParams(c.Params); err != nil {
+		return &Refusal{Word: InvalidArguments, Server: clip(c.Server), Tool: clip(c.Exposed + c.Tool), Message: "params: " + err.Error()}
+	}
+	c.find()
+	if c.server != nil && c.session.host.pool.Running(c.server.running()) == nil {
+		c.view = c.session.renew() // R90: what is about to be started is looked at first
+		c.find()
+	}
+	if c.server == nil {
 		return c.unknown(nil, c.Exposed)
 	}
-	if c.tool != nil {
-		server = c.tool.Server
-	}
-	c.server = server
-	if r := refuseServer(server, name); r != nil {
+	if r := c.view.refuse(c.server, c.name); r != nil || c.tool != nil {
 		return r
 	}
-	if c.tool != nil {
-		return nil
+	if c.server.Catalog != nil {
+		return c.unknown(c.server, c.name)
 	}
-	if server.Catalog != nil {
-		return c.unknown(server, name)
-	}
-	return c.resolveLive(ctx, name)
+	return c.resolveLive(ctx)
 }
 
-// find sets c.tool where the name is known; else it returns the server that
-// the name would belong to, and the name within it.
-func (c *Call) find() (*Server, string) {
+// find sets server, and tool where the name is known. name is the tool's own
+// name, or what it would have to be.
+func (c *Call) find() {
+	c.server, c.tool, c.name = nil, nil, c.Tool
 	if c.Server != "" {
-		s := c.view.Server(c.Server)
-		if s != nil {
-			c.tool = s.byName(c.Tool)
+		if c.server = c.view.Server(c.Server); c.server != nil {
+			c.tool = c.server.byName(c.Tool)
 		}
-		return s, c.Tool
+		return
 	}
 	if t := c.view.routes[c.Exposed]; t != nil {
-		c.tool = t
-		return t.Server, t.Def.Name
+		c.server, c.tool, c.name = t.Server, t, t.Def.Name
+		return
 	}
-	return c.view.owner(c.Exposed)
+	c.server, c.name = c.view.owner(c.Exposed)
 }
 
-// refuseServer is the part of resolve that looks at the declaration alone.
-func refuseServer(s *Server, tool string) *Refusal {
+// refuse is the part of resolve that looks at the declaration alone. Whether
+// it is trusted is asked again, for an approval may have ended since the view
+// was made.
+func (v *View) refuse(s *Server, tool string) *Refusal {
 	d := s.Declared
-	if s.Status != trust.Trusted {
-		return notTrusted(s, tool, s.Status, nil)
+	if status, _ := v.records.Status(d); status != trust.Trusted {
+		return notTrusted(s, tool, status, nil)
 	}
 	if !d.Enabled {
 		return &Refusal{Step: StepDispatch, Word: Disabled, Server: d.ID, Tool: tool, Rule: d.At(),
@@ -97,46 +99,70 @@ func AllowRemedy(d *config.Server) string {
 
 // unknown refuses a name that no server has, with visible names like it.
 func (c *Call) unknown(s *Server, name string) *Refusal {
+	name = clip(name)
 	r := &Refusal{Word: UnknownTool, Tool: name, Message: fmt.Sprintf("there is no tool %q", name)}
 	if s != nil {
 		r.Server = s.Declared.ID
 		r.Message = fmt.Sprintf("server %s has no tool %q", r.Server, name)
 	} else if c.Server != "" {
-		r.Server, r.Tool = c.Server, c.Tool
-		r.Message = fmt.Sprintf("there is no server %q", c.Server)
+		r.Server, r.Tool = clip(c.Server), clip(c.Tool)
+		r.Message = fmt.Sprintf("there is no server %q", r.Server)
 	}
 	wanted := c.Exposed
 	if wanted == "" {
 		wanted = catalog.Exposed(c.Server, c.Tool, c.view.Config.NamesMax)
 	}
-	if near := c.view.nearest(wanted); len(near) > 0 {
+	if near := c.view.nearest(clip(wanted)); len(near) > 0 {
 		r.Remedy = "did you mean " + strings.Join(near, " or ")
 	}
 	return r
 }
 
+// clip shortens a name that no server can have for a message.
+func clip(name string) string {
+	if len(name) <= config.MaxToolName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:config.MaxToolName], "") + "…"
+}
+
 // resolveLive is R40's one exception: the server is trusted and in the
-// caller's servers but was never listed. Deny patterns are matched by name
-// before it is started; the steps that follow see the live list.
-func (c *Call) resolveLive(ctx context.Context, name string) *Refusal {
-	s := c.server
-	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, name, c.Exposed, false)); refused {
-		return policyRefusal(s, name, d)
+// caller's servers but was never listed. The steps that follow see the list it
+// gives once it runs.
+func (c *Call) resolveLive(ctx context.Context) *Refusal {
+	name := c.name
+	if r := c.list(ctx, c.server, name); r != nil {
+		return r
 	}
-	if _, err := c.session.start(ctx, c.view, s); err != nil {
-		if r, ok := asError[*Refusal](err); ok {
-			r.Tool = name
-			return r
-		}
-		return refusalOf(s, name, err)
-	}
-	c.view = c.session.View()
-	c.server = c.view.Server(s.Declared.ID)
-	if c.server == nil {
+	if c.find(); c.server == nil {
 		return c.unknown(nil, c.Exposed)
 	}
-	if c.find(); c.tool == nil {
+	if c.tool == nil {
 		return c.unknown(c.server, name)
 	}
-	return refuseServer(c.server, name)
+	return c.view.refuse(c.server, c.name)
+}
+
+// list starts a server that was never listed and takes the view that shows its
+// list. What can be denied by name is denied before that; tool "" asks about the
+// server as a whole.
+func (c *Call) list(ctx context.Context, s *Server, tool string) *Refusal {
+	exposed := ""
+	if tool != "" {
+		exposed = catalog.Exposed(s.Declared.ID, tool, c.view.Config.NamesMax)
+	}
+	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, tool, exposed, false)); refused {
+		return policyRefusal(s, tool, d).at(StepDecide)
+	}
+	ctx, cancel := c.bounded(ctx, s)
+	defer cancel()
+	a, err := s.approve(c.view)
+	if err == nil {
+		_, err = c.bring(ctx, a)
+	}
+	if err != nil {
+		return failed(ctx, s, tool, err)
+	}
+	c.view = c.session.renew()
+	return nil
 }

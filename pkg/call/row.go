@@ -28,8 +28,8 @@ func (s *Session) row(c *Call) calllog.Row {
 		Upstream: c.Server, Tool: c.Request.Tool, Via: s.o.Via,
 		RequestBytes: c.LineBytes,
 	}
-	if c.Exposed != "" && c.tool == nil {
-		r.Tool = c.Exposed
+	if refusal := c.answer.Refusal; refusal != nil {
+		r.Tool = refusal.Tool // the best that is known of a tool that was not found
 	}
 	if c.server != nil {
 		r.Upstream, r.Scope, r.Launch = c.server.Declared.ID, string(c.server.Declared.Scope), c.server.Declared.Digest

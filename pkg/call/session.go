@@ -9,8 +9,6 @@ import (
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
 	"postern/pkg/config"
-	"postern/pkg/policy"
-	"postern/pkg/trust"
 )
 
 // SessionOptions says who opens a session and where.
@@ -32,13 +30,14 @@ type Session struct {
 	view    atomic.Pointer[View]
 	checked atomic.Int64 // when files were last looked at, UnixNano
 	seen    atomic.Uint64
-	mu      sync.Mutex // one rebuild at a time
+	mu      sync.Mutex     // one rebuild at a time
+	refused *config.Config // the newest, when it is not in force; guarded by mu
 	claimed atomic.Pointer[calllog.Claimed]
 }
 
 // Open opens a session and computes its first view. It starts nothing. The
-// only errors are *UnknownPolicyError and *policy.PatternError; a broken configuration is a session that
-// sees no tools.
+// only errors are *UnknownPolicyError and *policy.PatternError; a broken
+// configuration is a session that sees no tools.
 func (h *Host) Open(o SessionOptions) (*Session, error) {
 	s := &Session{ID: calllog.NewID(time.Now()), host: h, o: o}
 	c := h.load(o.Project)
@@ -78,39 +77,49 @@ func (h *Host) load(project string) *config.Config {
 	return c
 }
 
-// records are the trust records in force; with an unreadable trust.json there
-// are none, and nothing of a project is trusted (C50).
-func (h *Host) records(project string) *trust.Records {
-	r, err := h.trust.Records(project)
-	if err != nil {
-		h.warnOnce("trust "+err.Error(), "no trust record is in force: "+err.Error())
-		return nil
-	}
-	return r
-}
-
 // View is the session's present view. It looks at trust.json each time (one
 // stat) and at configuration and catalogs at most once a second (R90). A new
 // configuration that refuses itself leaves the one before in force.
 func (s *Session) View() *View {
 	v := s.view.Load()
-	generation := s.host.generation.Load()
 	due := time.Now().UnixNano()-s.checked.Load() >= int64(config.ConfigCheckEvery)
-	if !due && generation == s.seen.Load() && s.host.records(s.o.Project) == v.records {
+	if !due && s.host.generation.Load() == s.seen.Load() && s.host.records(s.o.Project) == v.records {
 		return v
 	}
+	return s.renew()
+}
+
+// renew looks at everything now, and is the view that follows from it.
+func (s *Session) renew() *View {
+	generation := s.host.generation.Load()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen.Store(generation)
+	old := s.view.Load()
+	next := s.next(old)
+	s.view.Store(next)
 	s.checked.Store(time.Now().UnixNano())
-	v = s.view.Load()
+	s.seen.Store(generation)
+	s.mu.Unlock()
+	if next != old {
+		s.host.distrusted(old, next)
+		if s.o.Changed != nil {
+			s.o.Changed()
+		}
+	}
+	return next
+}
+
+// next is v when nothing it was computed from has changed, else a new view. The
+// caller holds s.mu.
+func (s *Session) next(v *View) *View {
 	c, who := v.Config, v.subject
-	if !c.Current() {
+	if !c.Current() && (s.refused == nil || !s.refused.Current()) {
+		s.refused = nil
 		fresh := s.host.load(s.o.Project)
 		changed, err := subject(fresh, s.o.Policy)
 		if err == nil && !fresh.Refused {
 			c, who = fresh, changed
 		} else {
+			s.refused = fresh
 			s.host.warnOnce("kept "+fresh.Hash, "the changed configuration is refused; the one before stays in force")
 		}
 	}
@@ -118,17 +127,13 @@ func (s *Session) View() *View {
 	if c == v.Config && records == v.records && s.same(v) {
 		return v
 	}
-	next := s.host.build(c, records, who, v)
-	s.view.Store(next)
-	if s.o.Changed != nil {
-		s.o.Changed()
-	}
-	return next
+	return s.host.build(c, records, who, v)
 }
 
 // Discover starts, in the background and at the same time, every trusted
-// server that was never listed (R66), and returns a channel that is closed
-// when all of them answered or failed. Each start is bounded by its server's
+// server that was never listed and that this session's policies serve (R66),
+// and returns a channel that is closed when all of them answered or failed and
+// View shows what they said. Each start is bounded by its server's
 // start_timeout. Failures are remembered for a while and named to the operator.
 func (s *Session) Discover(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
@@ -145,6 +150,9 @@ func (s *Session) Discover(ctx context.Context) <-chan struct{} {
 			})
 		}
 		wg.Wait()
+		if len(missing) > 0 {
+			s.renew() // the pool announces a start only after it told those who wait
+		}
 	}()
 	return done
 }
@@ -165,7 +173,7 @@ func (s *Session) start(ctx context.Context, v *View, srv *Server) (*catalog.Cat
 // Find resolves one tool by server id and the server's own name, starting the
 // server when it was never listed (R40). It writes no row and sends nothing.
 func (s *Session) Find(ctx context.Context, server, tool string) (*Tool, *Refusal) {
-	c := &Call{Request: Request{Server: server, Tool: tool}, session: s, view: s.View()}
+	c := s.begin(Request{Server: server, Tool: tool})
 	if r := resolve(ctx, c); r != nil {
 		return nil, r.at(StepResolve)
 	}
@@ -175,22 +183,19 @@ func (s *Session) Find(ctx context.Context, server, tool string) (*Tool, *Refusa
 // Tools lists the tools of one server that this session may call, starting
 // the server when it was never listed. The error is a *Refusal.
 func (s *Session) Tools(ctx context.Context, server string) ([]*Tool, error) {
-	c := &Call{Request: Request{Server: server}, session: s, view: s.View()}
+	c := s.begin(Request{Server: server})
 	srv := c.view.Server(server)
 	if srv == nil {
 		return nil, c.unknown(nil, server).at(StepResolve)
 	}
-	if r := refuseServer(srv, ""); r != nil {
+	if r := c.view.refuse(srv, ""); r != nil {
 		return nil, r.at(StepResolve)
 	}
 	if srv.Catalog == nil {
-		if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, srv, "", "", false)); refused {
-			return nil, policyRefusal(srv, "", d).at(StepDecide)
+		if r := c.list(ctx, srv, ""); r != nil {
+			return nil, r.at(StepResolve)
 		}
-		if _, err := s.start(ctx, c.view, srv); err != nil {
-			return nil, err
-		}
-		if srv = s.View().Server(server); srv == nil {
+		if srv = c.view.Server(server); srv == nil {
 			return nil, c.unknown(nil, server).at(StepResolve)
 		}
 	}

@@ -2,7 +2,6 @@ package call
 
 import (
 	"context"
-	"fmt"
 
 	"postern/pkg/config"
 	"postern/pkg/trust"
@@ -35,8 +34,7 @@ func changedRefusal(s *Server, tool string, e *trust.ChangedError) *Refusal {
 	r := &Refusal{Step: StepSupplyChain, Word: SupplyChainDenied, Server: s.Declared.ID, Tool: tool, Reason: "changed", Rule: s.Declared.At(),
 		Message: e.Error()}
 	if s.Declared.Scope == config.Project {
-		r.Remedy = fmt.Sprintf(AskUser+"mcp-trust status %s, then mcp-trust allow %s --project %s",
-			s.Declared.ID, s.Declared.ID, ShellQuoted(s.Declared.Project))
+		r.Remedy = AllowRemedy(s.Declared) // it shows what is different before it asks
 	}
 	return r
 }

@@ -3,9 +3,9 @@ package call
 import (
 	"context"
 	"errors"
-	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"postern/pkg/catalog"
 	"postern/pkg/config"
@@ -34,8 +34,8 @@ type Server struct {
 	Catalog    *catalog.Catalog // nil when it was never listed
 	Tools      []*Tool          // in the server's order, those hidden by policy included
 	changed    error            // what differs from the approval, see look
-	mu         sync.Mutex
-	approved   *trust.Approved
+	mu         sync.Mutex       // one approval at a time: it may have to run a command for a secret
+	approved   atomic.Pointer[trust.Approved]
 }
 
 // Tool is one tool of a server as this session sees it.
@@ -79,7 +79,7 @@ func (v *View) Server(id string) *Server { return v.byID[id] }
 func (v *View) missing(catalogs *catalog.Store) []*Server {
 	var out []*Server
 	for _, s := range v.Servers {
-		if s.Usable() && s.Catalog == nil {
+		if s.Usable() && s.Catalog == nil && v.Serves(s) {
 			if _, failed := catalogs.Failed(catalog.IdentityOf(s.Declared)); !failed {
 				out = append(out, s)
 			}
@@ -115,31 +115,29 @@ func (v *View) owner(exposed string) (s *Server, tool string) {
 func (s *Server) approve(v *View) (*trust.Approved, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.approved != nil {
-		return s.approved, nil
+	if a := s.approved.Load(); a != nil {
+		return a, nil
 	}
 	a, err := trust.Check(v.records, s.Declared, v.environ)
 	if err != nil {
 		return nil, err
 	}
-	s.approved = a
+	s.approved.Store(a)
 	return a, nil
 }
 
 // running reports the key under which the pool would hold this server, "" as
 // long as nothing was approved in this view.
 func (s *Server) running() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.approved == nil {
-		return ""
+	if a := s.approved.Load(); a != nil {
+		return a.Key()
 	}
-	return s.approved.Key()
+	return ""
 }
 
 // build computes a view. old, when given, lends its approvals for servers
 // whose declaration and record are the same, so that a running instance is
-// found again.
+// found again. Records say nothing about the user's own servers.
 func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Subject, old *View) *View {
 	v := &View{
 		Config: c, records: records, subject: subject, environ: h.environ(c),
@@ -148,12 +146,8 @@ func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Su
 	for _, d := range c.Servers {
 		s := &Server{Declared: d}
 		s.Status, _ = records.Status(d)
-		if old != nil && old.records == records && old.Config == c {
-			if o := old.byID[d.ID]; o != nil {
-				o.mu.Lock()
-				s.approved = o.approved
-				o.mu.Unlock()
-			}
+		if old != nil && old.Config == c && (old.records == records || d.Scope == config.User) {
+			s.approved.Store(old.byID[d.ID].approved.Load())
 		}
 		s.changed = s.look(v)
 		s.Catalog, s.Provenance = h.known(s)
@@ -226,53 +220,6 @@ func (v *View) class(s *Server) config.Class {
 // execLine is what exec: patterns match: the unexpanded command and arguments.
 func execLine(d *config.Server) string {
 	return strings.Join(append([]string{d.Command}, d.Args...), " ")
-}
-
-// nearest returns up to three visible names that are close to name.
-func (v *View) nearest(name string) []string {
-	type near struct {
-		name string
-		cost int
-	}
-	var found []near
-	own := name[strings.Index(name, "__")+1:] // the server's part is mostly right and would excuse too much
-	for _, t := range v.VisibleTools() {
-		cost := distance(name, t.Exposed)
-		if strings.HasSuffix(t.Exposed, "__"+name) {
-			cost = 0
-		}
-		if cost <= max(2, len(own)/3) {
-			found = append(found, near{t.Exposed, cost})
-		}
-	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].cost < found[j].cost })
-	var names []string
-	for _, n := range found[:min(3, len(found))] {
-		names = append(names, n.name)
-	}
-	return names
-}
-
-// distance is the Levenshtein distance of two names, which are short (R60).
-func distance(a, b string) int {
-	a, b = a[:min(len(a), 128)], b[:min(len(b), 128)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // asError finds a typed error in a chain.

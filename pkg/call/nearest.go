@@ -1,0 +1,61 @@
+package call
+
+import (
+	"sort"
+	"strings"
+)
+
+// mostNear is how many names a refusal offers.
+const mostNear = 3
+
+// nearest returns up to three visible names that are close to name, the likely
+// ones first. name is exposed, or a tool's own with the server left away.
+func (v *View) nearest(name string) []string {
+	type near struct {
+		name string
+		cost int
+	}
+	var found []near
+	server, own, whole := strings.Cut(name, "__")
+	if !whole {
+		own = server
+	}
+	most := max(2, len(own)/3) // the server's part is mostly right and would excuse too much
+	for _, t := range v.VisibleTools() {
+		cost := distance(name, t.Exposed)
+		if !whole {
+			cost = min(cost, distance(own, t.Def.Name))
+		}
+		if cost <= most {
+			found = append(found, near{t.Exposed, cost})
+		}
+	}
+	sort.SliceStable(found, func(i, j int) bool { return found[i].cost < found[j].cost })
+	var names []string
+	for _, n := range found[:min(mostNear, len(found))] {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// distance is the Levenshtein distance of two names, which are short (R60).
+func distance(a, b string) int {
+	a, b = a[:min(len(a), 128)], b[:min(len(b), 128)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
