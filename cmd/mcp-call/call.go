@@ -2,158 +2,151 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
-	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
-	"postern/pkg/config"
-	"postern/pkg/upstream"
+	"postern/pkg/wire"
 )
 
-func app(env *cmdmain.Env) *cli.App {
-	a := &cli.App{
-		Usage:     "call one tool of one server",
-		ArgsUsage: "SERVER [TOOL [key=value | key:=json | key=@file]…]",
-		Description: "Prints what the tool answers. SERVER alone lists its tools, SERVER TOOL --help\n" +
-			"shows the tool's parameters. A value is typed by the tool's schema; a key given\n" +
-			"twice makes an array, a.b=1 an object. SERVER__TOOL works too.",
-		Flags: append(append(cmdmain.OutputFlags("text", "json", "raw"), cmdmain.PlaceFlags()...),
-			&cli.StringFlag{Name: "args", Usage: "take the arguments as `JSON`; - reads them from standard input, @FILE from a file"},
-			&cli.StringFlag{Name: "get", Usage: "print only what the gjson `PATH` finds in the result"},
-			&cli.DurationFlag{Name: "timeout", Usage: "give up after `TIME`, starting the server included"},
-			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
-		),
-		Action: func(c *cli.Context) error { return run(env, c) },
-	}
-	env.Help = func(c *cli.Context) (bool, error) { return true, showParameters(env, c) }
-	return a
-}
-
-// caller is one invocation: where it works and with what.
-type caller struct {
-	env     *cmdmain.Env
-	host    *call.Host
-	session *call.Session
-}
-
-func open(env *cmdmain.Env, c *cli.Context) (*caller, error) {
-	dirs, err := env.Dirs(c)
-	if err != nil {
-		return nil, err
-	}
-	project, err := env.Project(c)
-	if err != nil {
-		return nil, err
-	}
-	if err := upstream.BecomeSubreaper(); err != nil {
-		env.Sayf("servers that detach from their process group may survive: %v", err)
-	}
-	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
-	host, err := env.Host(dirs, cfg.Log)
-	if err != nil {
-		return nil, err
-	}
-	session, err := host.Open(call.SessionOptions{Project: project, Policy: c.String("policy"), Via: "mcp-call"})
-	if err != nil {
-		host.Close()
-		return nil, cmdmain.Failure(err)
-	}
-	return &caller{env: env, host: host, session: session}, nil
-}
-
-// close stops the servers that this call started.
-func (m *caller) close() {
-	m.session.Close()
-	m.host.Close()
-}
-
-func run(env *cmdmain.Env, c *cli.Context) error {
-	args, _ := cmdmain.Positional(c)
-	if len(args) == 0 {
-		return cmdmain.Usagef("SERVER is missing")
-	}
-	out, err := cmdmain.Output(c, "text", "json", "raw")
+func (m *caller) run(ctx context.Context, args []string) error {
+	t, err := address(m.session.View(), args)
 	if err != nil {
 		return err
 	}
-	m, err := open(env, c)
-	if err != nil {
+	if t.tool == "" {
+		return m.listTools(ctx, t.server)
+	}
+	if _, err := cmdmain.Output(m.c, "text", "json", "raw"); err != nil {
 		return err
 	}
-	defer m.close()
-	ctx, cancel := context.WithCancelCause(env.Ctx)
-	defer cancel(nil)
-	if d := c.Duration("timeout"); d > 0 {
-		timer := time.AfterFunc(d, func() { cancel(&timeoutError{d}) })
-		defer timer.Stop()
+	arguments, err := m.arguments(ctx, t)
+	if err != nil {
+		return m.usage(t, err)
 	}
-	server, tool, rest := m.address(args)
-	if tool == "" {
-		if len(rest) > 0 {
-			return cmdmain.Usagef("%s is no tool name", rest[0])
-		}
-		return m.listTools(ctx, c, server)
-	}
-	return m.call(ctx, c, target{server, tool, rest}, out)
+	return m.call(ctx, t, arguments)
 }
 
-// timeoutError is the cause of a call that --timeout ended.
-type timeoutError struct{ limit time.Duration }
-
-func (e *timeoutError) Error() string { return fmt.Sprintf("--timeout of %s is over", e.limit) }
-
-// address splits the arguments into server, tool and the tool's own. An exact
-// server id wins over SERVER__TOOL.
-func (m *caller) address(args []string) (server, tool string, rest []string) {
-	v := m.session.View()
-	if v.Server(args[0]) == nil {
-		if t := v.Exposed(args[0]); t != nil {
-			return t.Server.Declared.ID, t.Def.Name, args[1:]
+// arguments are what the call is made with: --args as they are, else the words.
+// Mistakes that can be seen without the schema are found before anything starts.
+func (m *caller) arguments(ctx context.Context, t target) ([]byte, error) {
+	if m.c.IsSet("args") {
+		if len(t.words) > 0 {
+			return nil, cmdmain.Usagef("--args and %s exclude each other", shown(t.words[0]))
 		}
-		if s, name, found := strings.Cut(args[0], "__"); found && v.Server(s) != nil {
-			return s, name, args[1:]
+		raw, err := m.readArgs(ctx, m.c.String("args"))
+		if err != nil {
+			return nil, err
 		}
+		return parseObject(raw)
 	}
-	if len(args) == 1 {
-		return args[0], "", nil
+	words := make([]word, len(t.words))
+	typed := false
+	for i, arg := range t.words {
+		w, err := parseWord(arg, func(path string) ([]byte, error) {
+			return m.interruptible(ctx, func() ([]byte, error) { return readFile(path) })
+		})
+		if err != nil {
+			return nil, err
+		}
+		words[i] = w
+		typed = typed || w.form != literal
 	}
-	return args[0], args[1], args[2:]
+	var s schema
+	if typed {
+		def, err := m.find(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if def == nil { // refused: the call that follows is refused alike, and logged
+			return []byte("{}"), nil
+		}
+		s = schemaOf(def.Def.InputSchema)
+	}
+	return buildObject(words, s)
 }
 
-// target is the tool to call and the arguments as the shell gave them.
-type target struct {
-	server, tool string
-	words        []string
+func (m *caller) readArgs(ctx context.Context, arg string) ([]byte, error) {
+	read := func() ([]byte, error) { return readBounded(m.env.Stdin, "standard input") }
+	if path, ok := strings.CutPrefix(arg, "@"); ok {
+		read = func() ([]byte, error) { return readFile(path) }
+	} else if arg != "-" {
+		return []byte(arg), nil
+	}
+	data, err := m.interruptible(ctx, read)
+	if err != nil && ctx.Err() == nil {
+		return nil, &cmdmain.Error{Err: err, Exit: cmdmain.Usage}
+	}
+	return data, err
+}
+
+// interruptible gives what read gives, or ends with ctx: standard input and
+// pipes may never come to an end.
+func (m *caller) interruptible(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() { // ends with its read, or with the process
+		data, err := read()
+		done <- result{data, err}
+	}()
+	select {
+	case r := <-done:
+		return r.data, r.err
+	case <-ctx.Done():
+		return nil, m.ended(ctx, "while the arguments were read")
+	}
+}
+
+// find gives the tool, for its schema. A server that was never listed is started
+// for it; when that fails it is not tried a second time. nil is a tool that the
+// line refuses.
+func (m *caller) find(ctx context.Context, t target) (*call.Tool, error) {
+	found, refusal := m.session.Find(ctx, t.server, t.tool)
+	if refusal == nil || refusal.Step != call.StepDispatch {
+		return found, nil
+	}
+	switch refusal.Word {
+	case call.Unavailable, call.Disabled, call.Self, call.Spawn:
+		if ctx.Err() == nil {
+			return nil, nil // no process was started, and none will be
+		}
+	}
+	return nil, m.refused(ctx, refusal)
 }
 
 // call makes the call and prints its answer.
-func (m *caller) call(ctx context.Context, c *cli.Context, t target, out string) error {
-	if len(t.words) > 0 && c.IsSet("args") {
-		return cmdmain.Usagef("--args and key=value exclude each other")
-	}
-	// A refusal here comes again from Do, which writes its row.
-	def, _ := m.session.Find(ctx, t.server, t.tool)
-	var schema []byte
-	if def != nil {
-		schema = def.Def.InputSchema
-	}
-	arguments, err := m.arguments(c, t.words, schema)
-	if err != nil {
-		return err
+func (m *caller) call(ctx context.Context, t target, arguments []byte) error {
+	if s := m.session.View().Server(t.server); s != nil && len(arguments) > s.Declared.MaxMessageBytes {
+		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and max_message_bytes of server %s is %d",
+			len(arguments), t.server, s.Declared.MaxMessageBytes))
 	}
 	params := append(append([]byte(`{"arguments":`), arguments...), '}')
-	request := call.Request{Server: t.server, Tool: t.tool, Params: params, LineBytes: len(params)}
-	if m.env.IsTerminal(m.env.Stderr) {
-		request.Params, request.Progress = withProgress(params), m.progress
-	}
+	// Progress is asked for whether it is shown or not: it keeps a long call alive (R44).
+	params = wire.InsertMember(params, "_meta", []byte(`{"progressToken":1}`))
+	progress := startProgress(m.env, t)
+	defer progress.stop()
+	request := call.Request{Server: t.server, Tool: t.tool, Params: params, Progress: progress.step, LineBytes: len(params)}
 	var result error
-	m.session.Do(ctx, request, func(a call.Answer) { result = m.print(c, a, out) })
-	if cause, ok := context.Cause(ctx).(*timeoutError); ok && result != nil {
-		return &cmdmain.Error{Err: fmt.Errorf("server %s: %w", t.server, cause), Word: string(call.Timeout), Exit: cmdmain.Timeout}
-	}
+	m.session.Do(ctx, request, func(a call.Answer) {
+		progress.stop()
+		if a.Refusal != nil {
+			result = m.refused(ctx, a.Refusal)
+			return
+		}
+		result = m.print(t, a)
+	})
 	return result
+}
+
+// usage gives a mistake in the arguments the hint to the tool's own help.
+func (m *caller) usage(t target, err error) error {
+	var e *cmdmain.Error
+	if errors.As(err, &e) && e.Exit == cmdmain.Usage && len(e.Hints) == 0 {
+		return &cmdmain.Error{Err: e.Err, Word: e.Word, Exit: e.Exit, Hints: []string{m.helpOf(t)}}
+	}
+	return err
 }

@@ -1,111 +1,172 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/tidwall/gjson"
-	"github.com/urfave/cli/v2"
 
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
-	"postern/pkg/wire"
 )
 
 // print writes the answer: the product to standard output, a failure as the
 // command's error.
-func (m *caller) print(c *cli.Context, a call.Answer, out string) error {
-	if a.Refusal != nil {
-		return cmdmain.Failure(a.Refusal)
-	}
-	if out == "raw" {
-		if err := m.line(a.Reply.Raw); err != nil {
+func (m *caller) print(t target, a call.Answer) error {
+	if m.out == "raw" {
+		if err := m.json(a.Reply.Raw); err != nil {
 			return err
 		}
 	}
 	if a.Reply.Error.Ok() {
-		return serverError(a)
+		return m.serverError(t, a.Reply.ErrorBytes())
 	}
-	result := a.Result
-	if result == nil {
-		result = a.Reply.ResultBytes()
+	raw := a.Result
+	if raw == nil {
+		raw = a.Reply.ResultBytes()
 	}
-	failed := gjson.GetBytes(result, "isError").Type == gjson.True
-	if err := m.product(c, result, out); err != nil {
+	result := gjson.ParseBytes(raw)
+	failed := member(result, "isError").Type == gjson.True
+	if m.out == "json" && !m.c.IsSet("get") {
+		if err := m.json(raw); err != nil {
+			return err
+		}
+	}
+	if why := malformed(result); why != "" {
+		return &cmdmain.Error{Err: fmt.Errorf("the answer of %s/%s is no result of a tool: %s", t.server, t.tool, why),
+			Word: string(call.UpstreamError), Exit: cmdmain.ToolError}
+	}
+	var err error
+	switch {
+	case m.c.IsSet("get"):
+		err = m.found(t, raw, failed)
+	case m.out == "" || m.out == "text":
+		err = m.text(result)
+	}
+	if err != nil || !failed {
 		return err
 	}
-	if failed {
-		return &cmdmain.Error{Word: string(call.ToolError), Exit: cmdmain.ToolError}
+	failure := &cmdmain.Error{Err: fmt.Errorf("%s/%s reported an error", t.server, t.tool), Word: string(call.ToolError), Exit: cmdmain.ToolError}
+	if a.Result != nil { // a required argument was missing (R41)
+		failure.Hints = []string{m.helpOf(t)}
 	}
-	return nil
+	return failure
 }
 
-func (m *caller) product(c *cli.Context, result []byte, out string) error {
-	if path := c.String("get"); path != "" {
-		found := gjson.GetBytes(result, path)
-		if !found.Exists() {
-			return &cmdmain.Error{Err: fmt.Errorf("nothing at %s in the result", path), Exit: cmdmain.Failed}
-		}
-		if found.Type == gjson.String && out != "json" {
-			return m.foreign([]byte(found.Str))
-		}
-		return m.foreign([]byte(found.Raw))
+// malformed says what keeps a result from being one (R69). Results that are not
+// complete and tasks have their own form.
+func malformed(result gjson.Result) string {
+	isError := member(result, "isError")
+	kind := member(result, "resultType")
+	switch {
+	case !result.IsObject():
+		return "it is no object"
+	case isError.Exists() && !isError.IsBool():
+		return "its isError is neither true nor false"
+	case kind.Exists() && kind.String() != "complete", member(result, "task").Exists():
+		return ""
+	case member(result, "content").Exists() && !member(result, "content").IsArray():
+		return "its content is no array"
+	case !member(result, "content").Exists() && !member(result, "structuredContent").Exists():
+		return "it has neither content nor structuredContent"
 	}
-	switch out {
-	case "raw":
-		return nil
-	case "json":
-		return m.line(result)
+	return ""
+}
+
+// found prints what --get asks for. Where an error has nothing there its text is
+// the message.
+func (m *caller) found(t target, raw []byte, failed bool) error {
+	path := m.c.String("get")
+	v := gjson.GetBytes(raw, path)
+	switch {
+	case v.Exists() && v.Type == gjson.String && m.out != "json":
+		return m.foreign(v.Str)
+	case v.Exists():
+		return m.json([]byte(v.Raw))
 	}
-	return m.text(result)
+	e := &cmdmain.Error{Err: fmt.Errorf("nothing is at %s in the result of %s/%s", path, t.server, t.tool), Exit: cmdmain.Failed}
+	if failed {
+		e.Err, e.Word, e.Exit = fmt.Errorf("%s/%s reported an error", t.server, t.tool), string(call.ToolError), cmdmain.ToolError
+		for _, block := range member(gjson.ParseBytes(raw), "content").Array() {
+			if text := textOf(block); text.Exists() {
+				e.Err = fmt.Errorf("%w: %s", e.Err, text.String())
+				break
+			}
+		}
+	}
+	return e
 }
 
 // text prints text blocks as they are, structured content where there is no
-// text, and one line for what a terminal cannot show.
-func (m *caller) text(result []byte) error {
+// text, and names on standard error what else there is.
+func (m *caller) text(result gjson.Result) error {
 	printed := false
-	for _, block := range gjson.GetBytes(result, "content").Array() {
-		var err error
-		switch block.Get("type").String() {
-		case "text":
-			err = m.foreign([]byte(block.Get("text").String()))
-		default:
-			err = m.foreign([]byte(describe(block)))
+	for _, block := range member(result, "content").Array() {
+		if text := textOf(block); text.Exists() {
+			printed = printed || text.String() != ""
+			if err := m.foreign(text.String()); err != nil {
+				return err
+			}
+		} else {
+			m.env.Sayf("not shown: %s; -o json has it", describe(block))
 		}
-		if err != nil {
-			return err
-		}
-		printed = true
 	}
-	if structured := gjson.GetBytes(result, "structuredContent"); !printed && structured.Exists() {
-		return m.foreign([]byte(structured.Raw))
+	if kind := member(result, "resultType"); kind.Exists() && kind.String() != "complete" {
+		m.env.Sayf("the result is not complete but %s; -o json has it", kind.String())
+	}
+	if structured := member(result, "structuredContent"); structured.Exists() && !printed {
+		return m.json([]byte(structured.Raw))
 	}
 	return nil
 }
 
-// describe is one line for a block that is not text.
-func describe(block gjson.Result) string {
-	kind := block.Get("type").String()
-	switch {
-	case block.Get("data").Exists():
-		return fmt.Sprintf("[%s %s, %d bytes of base64; -o json has it]", kind, block.Get("mimeType").String(), len(block.Get("data").String()))
-	case block.Get("uri").Exists():
-		return fmt.Sprintf("[%s %s]", kind, block.Get("uri").String())
-	case block.Get("resource.text").Exists():
-		return block.Get("resource.text").String()
-	default:
-		return fmt.Sprintf("[%s]", kind)
+// textOf is the text of a block that is text, or a resource whose text came along.
+func textOf(block gjson.Result) gjson.Result {
+	switch member(block, "type").String() {
+	case "text":
+		return member(block, "text")
+	case "resource":
+		return member(member(block, "resource"), "text")
 	}
+	return gjson.Result{}
 }
 
-// foreign prints text that came from a server: as it is into a pipe, cleaned
-// on a terminal (S4). It always ends with a newline.
-func (m *caller) foreign(text []byte) error {
-	if m.env.IsTerminal(m.env.Stdout) {
-		text = []byte(printableLines(string(text)))
+// describe is a few words for a block that is not text.
+func describe(block gjson.Result) string {
+	words := member(block, "type").String()
+	if words == "" {
+		words = "a block without a type"
 	}
-	return m.line(text)
+	data := member(block, "data").String()
+	if inner := member(block, "resource"); inner.IsObject() {
+		block, data = inner, member(inner, "blob").String()
+	}
+	for _, name := range []string{"uri", "mimeType"} {
+		if text := member(block, name).String(); text != "" {
+			words += " " + text
+		}
+	}
+	if data != "" {
+		words += fmt.Sprintf(", %d bytes of base64", len(data))
+	}
+	return words
+}
+
+// foreign prints text that came from a server: as it is into a pipe, harmless on
+// a terminal (S4). It always ends with a newline.
+func (m *caller) foreign(text string) error {
+	if m.env.IsTerminal(m.env.Stdout) {
+		text = cmdmain.PrintableText(text)
+	}
+	return m.line([]byte(text))
+}
+
+// json prints JSON that came from a server, on a terminal with escapes for what
+// could act there.
+func (m *caller) json(raw []byte) error {
+	if m.env.IsTerminal(m.env.Stdout) {
+		raw = cmdmain.PrintableJSON(raw)
+	}
+	return m.line(raw)
 }
 
 func (m *caller) line(text []byte) error {
@@ -114,46 +175,4 @@ func (m *caller) line(text []byte) error {
 	}
 	_, err := m.env.Stdout.Write(text)
 	return err
-}
-
-// serverError is the JSON-RPC error of the server as this command's failure.
-func serverError(a call.Answer) error {
-	e, err := wire.ParseRPCError(a.Reply.ErrorBytes())
-	if err != nil {
-		return err
-	}
-	word, exit := string(call.UpstreamError), cmdmain.ToolError
-	if e.Code == wire.CodeInvalidParams {
-		word, exit = string(call.InvalidArguments), cmdmain.Usage
-	}
-	failure := &cmdmain.Error{Err: errors.New(a.Tool.Server.Declared.ID + ": " + e.Message), Word: word, Exit: exit}
-	if exit == cmdmain.Usage {
-		failure.Hints = []string{fmt.Sprintf("mcp-call %s %s --help", a.Tool.Server.Declared.ID, a.Tool.Def.Name)}
-	}
-	return failure
-}
-
-// progress shows one notifications/progress on standard error.
-func (m *caller) progress(params []byte) {
-	var p struct {
-		Progress json.Number `json:"progress"`
-		Total    json.Number `json:"total"`
-		Message  string      `json:"message"`
-	}
-	if json.Unmarshal(params, &p) != nil {
-		return
-	}
-	text := p.Progress.String()
-	if p.Total != "" {
-		text += "/" + p.Total.String()
-	}
-	if p.Message != "" {
-		text += " " + p.Message
-	}
-	m.env.Sayf("%s", text)
-}
-
-// withProgress asks the server for progress.
-func withProgress(params []byte) []byte {
-	return wire.InsertMember(params, "_meta", []byte(`{"progressToken":1}`))
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+
+	"postern/pkg/call"
+	"postern/pkg/cmdmain"
+)
+
+// target is what the arguments name, and the arguments of the tool.
+type target struct {
+	server, tool string // tool is "" where the server alone was named
+	words        []string
+}
+
+// address takes server and tool off the arguments. An exact server id wins over
+// SERVER__TOOL; of that the longest id does.
+func address(v *call.View, args []string) (target, error) {
+	first, rest := args[0], args[1:]
+	if v.Server(first) == nil {
+		if t := v.Exposed(first); t != nil {
+			return target{t.Server.Declared.ID, t.Def.Name, rest}, nil
+		}
+		for end := strings.LastIndex(first, "__"); end > 0; end = strings.LastIndex(first[:end], "__") {
+			if tool := first[end+2:]; v.Server(first[:end]) != nil && tool != "" {
+				return target{first[:end], tool, rest}, nil
+			}
+		}
+	}
+	if len(rest) == 0 {
+		return target{server: first}, nil
+	}
+	if rest[0] == "" {
+		return target{}, cmdmain.Usagef("TOOL is empty")
+	}
+	return target{first, rest[0], rest[1:]}, nil
+}
+
+// command is a command line of this program, to be run as it is, in the same
+// place as this one. flags stand as they are.
+func (m *caller) command(flags string, words ...string) string {
+	line, dashed := "", false
+	for _, w := range words {
+		line += " " + call.ShellQuoted(w)
+		dashed = dashed || strings.HasPrefix(w, "-")
+	}
+	if flags += m.place(); dashed {
+		return m.env.Name + flags + " --" + line
+	}
+	return m.env.Name + line + flags
+}
+
+// helpOf is the command that shows what a tool takes.
+func (m *caller) helpOf(t target) string { return m.command(" --help", t.server, t.tool) }
+
+// place repeats the flags that say where this command works.
+func (m *caller) place() (flags string) {
+	for _, name := range []string{"project", "config-dir"} {
+		if value := m.c.String(name); value != "" {
+			flags += " --" + name + " " + call.ShellQuoted(value)
+		}
+	}
+	if m.c.Bool("no-project") {
+		flags += " --no-project"
+	}
+	return flags
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/call"
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/upstream"
+)
+
+func app(env *cmdmain.Env) *cli.App {
+	env.Help = func(c *cli.Context) (bool, error) { return true, inSession(env, c, (*caller).help) }
+	return &cli.App{
+		Usage:     "call one tool of one server",
+		ArgsUsage: "SERVER [TOOL [key=value | key:=json | key=@file]…]",
+		Description: "Prints what the tool answers. SERVER alone lists its tools, SERVER TOOL --help shows\n" +
+			"the tool's parameters. SERVER__TOOL works too.\n\n" +
+			"A value is typed by the tool's schema, key:=json is sent as it is, and key=@file is the\n" +
+			"text of a file. A key given twice makes an array, a.b=1 an object.",
+		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "args", Usage: "take the arguments as `JSON`; - reads them from standard input, @FILE from a file"},
+			&cli.StringFlag{Name: "get", Usage: "print only what the gjson `PATH` finds in the result"},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write `FORMAT`: text, json (the whole result) or raw (the whole answer); " +
+				"of a list of tools table, json or jsonl"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as -o json"},
+			&cli.DurationFlag{Name: "timeout", Usage: "give up after `TIME`, starting the server included"},
+			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
+		}, cmdmain.PlaceFlags()...),
+		Action: func(c *cli.Context) error { return inSession(env, c, (*caller).run) },
+	}
+}
+
+// caller is one invocation: where it works and what it was told.
+type caller struct {
+	env      *cmdmain.Env
+	c        *cli.Context
+	userFile string
+	out      string // the format asked for, "" for none
+	host     *call.Host
+	session  *call.Session
+}
+
+// inSession runs do and stops the servers that it started. What do printed is
+// out by then.
+func inSession(env *cmdmain.Env, c *cli.Context, do func(*caller, context.Context, []string) error) error {
+	m := &caller{env: env, c: c}
+	args, _ := cmdmain.Positional(c)
+	if err := m.check(args); err != nil {
+		return err
+	}
+	if err := m.open(); err != nil {
+		return err
+	}
+	defer m.host.Close()
+	defer m.session.Close()
+	ctx, cancel := m.context()
+	defer cancel()
+	return do(m, ctx, args)
+}
+
+// check finds the mistakes that need no look at the configuration.
+func (m *caller) check(args []string) (err error) {
+	if m.out, err = cmdmain.Output(m.c, "text", "json", "raw", "table", "jsonl"); err != nil {
+		return err
+	}
+	switch {
+	case len(args) == 0 || args[0] == "":
+		return cmdmain.Usagef("SERVER is missing")
+	case m.c.IsSet("timeout") && m.c.Duration("timeout") <= 0:
+		return cmdmain.Usagef("--timeout wants a time above zero, not %s", m.c.Duration("timeout"))
+	case m.c.IsSet("get") && m.c.String("get") == "":
+		return cmdmain.Usagef("--get wants a path")
+	case m.c.IsSet("get") && m.out == "raw":
+		return cmdmain.Usagef("--get and -o raw exclude each other")
+	}
+	return nil
+}
+
+func (m *caller) open() error {
+	dirs, err := m.env.Dirs(m.c)
+	if err != nil {
+		return err
+	}
+	project, err := m.env.Project(m.c)
+	if err != nil {
+		return err
+	}
+	m.userFile = filepath.Join(dirs.Config, "mcp.yaml")
+	if err := upstream.BecomeSubreaper(); err != nil {
+		m.env.Sayf("servers that detach from their process group may survive: %v", err)
+	}
+	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
+	if m.host, err = m.env.Host(dirs, cfg.Log); err != nil {
+		return err
+	}
+	m.session, err = m.host.Open(call.SessionOptions{Project: project, Policy: m.c.String("policy"), Via: "mcp-call"})
+	if err != nil {
+		m.host.Close()
+		return cmdmain.Failure(err)
+	}
+	return nil
+}
+
+// timeoutError is the cause of a context that --timeout ended.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("--timeout %s is over", e.limit) }
+
+// context ends with an interrupt or with --timeout; its cause is what a server
+// is told then.
+func (m *caller) context() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(m.env.Ctx))
+	stop := context.AfterFunc(m.env.Ctx, func() { cancel(&upstream.Cancelled{Reason: "interrupted by the user"}) })
+	undo := func() { stop(); cancel(nil) }
+	d := m.c.Duration("timeout")
+	if d <= 0 {
+		return ctx, undo
+	}
+	timer := time.AfterFunc(d, func() { cancel(&timeoutError{d}) })
+	return ctx, func() { timer.Stop(); undo() }
+}

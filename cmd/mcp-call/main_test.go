@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"postern/pkg/cmdmain/cmdtest"
+	"postern/pkg/config"
+	"postern/pkg/mcptest"
+	"postern/pkg/state"
+	"postern/pkg/trust"
+)
+
+func TestMain(m *testing.M) {
+	commands := mcptest.Commands()
+	commands["mcp-call"] = main
+	testscript.Main(m, commands)
+}
+
+func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-call", app) }
+
+// TestScripts runs the command as people do, each script in a home of its own.
+// A configuration is as it comes out of the archive.
+func TestScripts(t *testing.T) {
+	servers := fakeServers(t)
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			env.Setenv("HOME", home)
+			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("EVENTS", filepath.Join(env.WorkDir, "events"))
+			return ownHome(home)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary,
+		},
+	})
+}
+
+// ownHome makes home and all that a script put there the user's alone (C5),
+// whatever the umask.
+func ownHome(home string) error {
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	return filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.Chmod(path, 0o700)
+		}
+		return os.Chmod(path, 0o600)
+	})
+}
+
+// fakeServers is a folder with a fake server that is a file of its own: the one
+// that testscript makes is a link to the very file that mcp-call is, and postern
+// does not start itself (C23).
+func fakeServers(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, mcptest.Name), data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// code N ARGS… runs mcp-call, which has to end with N (K4).
+func code(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec("mcp-call", args[1:]...)
+	got := 0
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("it ended with %d, want %d", got, want)
+	}
+}
+
+// approve PROJECT SERVER records that the server may start.
+func approve(ts *testscript.TestScript, _ bool, args []string) {
+	dirs, err := state.Locate(ts.Getenv)
+	ts.Check(err)
+	project := ts.MkAbs(args[0])
+	srv := config.Load(config.LoadOptions{Dirs: dirs, Project: project}).Server(args[1])
+	if srv == nil {
+		ts.Fatalf("%s declares no server %s", project, args[1])
+	}
+	records, err := trust.NewStore(dirs).Records(project)
+	ts.Check(err)
+	env := []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
+	d := trust.Describe(records, srv, &trust.Environ{Hub: env, Agent: env})
+	rec, err := d.Approval(config.ClassExecute, d.CodeVariables, "")
+	ts.Check(err)
+	ts.Check(trust.Allow(context.Background(), dirs, rec))
+}
+
+// sent TOOL ARGUMENTS compares what the last call brought to the server that
+// writes to $EVENTS, byte by byte.
+func sent(ts *testscript.TestScript, neg bool, args []string) {
+	last := ""
+	for line := range strings.Lines(ts.ReadFile("events")) {
+		if name, rest, _ := strings.Cut(line, " "); name == "call" {
+			_, last, _ = strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
+		}
+	}
+	if want := strings.Join(args, " "); (last == want) == neg {
+		ts.Fatalf("%s was sent, not %s", last, want)
+	}
+}
+
+// events NAME N compares how often something happened to the servers that write
+// to $EVENTS.
+func events(ts *testscript.TestScript, _ bool, args []string) {
+	data, err := os.ReadFile(ts.Getenv("EVENTS"))
+	if err != nil && !os.IsNotExist(err) {
+		ts.Check(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, args[0]+" ") {
+			n++
+		}
+	}
+	if strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%s happened %d times:\n%s", args[0], n, data)
+	}
+}
+
+// replace OLD NEW FILE edits a file, as a person would.
+func replaceText(ts *testscript.TestScript, _ bool, args []string) {
+	file := ts.MkAbs(args[2])
+	text := ts.ReadFile(file)
+	if !strings.Contains(text, args[0]) {
+		ts.Fatalf("%s does not contain %q", args[2], args[0])
+	}
+	ts.Check(os.WriteFile(file, []byte(strings.ReplaceAll(text, args[0], args[1])), 0o600))
+}
+
+// binary FILE writes a file that is no text.
+func binary(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte("\x89PNG\r\n\x1a\n\xff"), 0o600))
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"postern/pkg/cmdmain"
+)
+
+const (
+	progressWidth = 76                     // fits a terminal of 80 columns
+	progressAfter = 500 * time.Millisecond // shorter calls show nothing but the server's own progress
+	progressEvery = 100 * time.Millisecond // the line is written anew at most so often
+	progressEnd   = time.Second            // a terminal that was stopped holds up the result no longer
+)
+
+// progress is one line on standard error, written over itself, that says what
+// the call is about. It is there on a terminal only (K5).
+type progress struct {
+	env    *cmdmain.Env
+	latest atomic.Pointer[string]
+	wake   chan struct{} // nil where nothing is shown
+	end    chan struct{}
+	ended  chan struct{}
+	once   sync.Once
+}
+
+// startProgress begins to show what is waited for. The caller stops it.
+func startProgress(env *cmdmain.Env, t target) *progress {
+	p := &progress{env: env, wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{})}
+	if !env.IsTerminal(env.Stderr) {
+		p.wake = nil
+		close(p.ended)
+		return p
+	}
+	text := "waiting for " + t.server + "/" + t.tool
+	p.latest.Store(&text)
+	go p.show() // ends when stop is called
+	return p
+}
+
+// step takes the params of one notifications/progress. It does not block.
+func (p *progress) step(params []byte) {
+	if p.wake == nil {
+		return
+	}
+	message := gjson.ParseBytes(params)
+	text := member(message, "progress").Raw
+	if total := member(message, "total"); total.Type == gjson.Number {
+		text += "/" + total.Raw
+	}
+	if words := member(message, "message").String(); words != "" {
+		text += " " + words
+	}
+	p.latest.Store(&text)
+	select {
+	case p.wake <- struct{}{}:
+	default: // the line is about to be written with the latest text
+	}
+}
+
+// stop takes the line away and waits until it is gone.
+func (p *progress) stop() {
+	p.once.Do(func() { close(p.end) })
+	select {
+	case <-p.ended:
+	case <-time.After(progressEnd):
+	}
+}
+
+func (p *progress) show() {
+	defer close(p.ended)
+	begin := time.NewTimer(progressAfter)
+	defer begin.Stop()
+	drawn := false
+	for {
+		select {
+		case <-begin.C:
+			if drawn {
+				continue
+			}
+		case <-p.wake:
+		case <-p.end:
+			if drawn {
+				p.write("")
+			}
+			return
+		}
+		p.write(progressLine(*p.latest.Load()))
+		drawn = true
+		select {
+		case <-time.After(progressEvery):
+		case <-p.end:
+		}
+	}
+}
+
+// progressLine is foreign text as it may stand in the line.
+func progressLine(text string) string {
+	line := []rune(cmdmain.Printable(strings.Join(strings.Fields(text), " ")))
+	if len(line) > progressWidth {
+		line = append(line[:progressWidth], '…')
+	}
+	return string(line)
+}
+
+func (p *progress) write(line string) {
+	_, _ = p.env.Stderr.Write([]byte("\r\x1b[K" + line)) // a terminal that is gone needs no progress
+}
