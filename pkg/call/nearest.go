@@ -8,6 +8,9 @@ import (
 // mostNear is how many names a refusal offers.
 const mostNear = 3
 
+// mostApart is the distance from which names are never alike, however long.
+const mostApart = 8
+
 // nearest returns up to three visible names that are close to name, the likely
 // ones first. name is exposed, or a tool's own with the server left away.
 func (v *View) nearest(name string) []string {
@@ -20,7 +23,7 @@ func (v *View) nearest(name string) []string {
 	if !whole {
 		own = server
 	}
-	most := max(2, len(own)/3) // the server's part is mostly right and would excuse too much
+	most := max(2, min(len(own)/3, mostApart)) // the server's part is mostly right and would excuse too much
 	for _, t := range v.VisibleTools() {
 		cost := distance(name, t.Exposed)
 		if !whole {
