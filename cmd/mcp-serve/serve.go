@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
 
@@ -26,6 +27,9 @@ func app(env *cmdmain.Env) *cli.App {
 	}
 }
 
+// gcPercent lets the heap grow to five times of what lives before it is collected.
+const gcPercent = 400
+
 // serve runs one session on standard input and output.
 func serve(env *cmdmain.Env, c *cli.Context) error {
 	if args, _ := cmdmain.Positional(c); len(args) > 0 {
@@ -43,6 +47,9 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// What lives long here is small, and the default would collect several times
+	// while the first list is put together.
+	debug.SetGCPercent(gcPercent)
 	if err := upstream.BecomeSubreaper(); err != nil {
 		env.Sayf("servers that detach from their process group may survive: %v", err)
 	}

@@ -27,7 +27,10 @@ func argumentsOf(params []byte) []byte {
 	if wire.Lookup(params, []string{"arguments"}, span[:]) != nil {
 		return nil
 	}
-	return span[0].Of(params)
+	if a := span[0].Of(params); string(a) != "null" { // how some clients write none
+		return a
+	}
+	return nil
 }
 
 // upstreamParams are params that were checked with the server's own tool name,

@@ -3,9 +3,12 @@ package call
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"postern/pkg/catalog"
 	"postern/pkg/config"
@@ -149,15 +152,29 @@ func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Su
 		if old != nil && old.Config == c && (old.records == records || d.Scope == config.User) {
 			s.approved.Store(old.byID[d.ID].approved.Load())
 		}
-		s.changed = s.look(v)
-		s.Catalog, s.Provenance = h.known(s)
 		v.Servers = append(v.Servers, s)
 		v.byID[d.ID] = s
 	}
+	h.readAll(v)
 	for _, s := range v.Servers {
 		v.expose(s, h)
 	}
 	return v
+}
+
+// readAll looks at the files of all servers at once: with hundreds of recorded
+// tools that is most of what an agent waits for at the start.
+func (h *Host) readAll(v *View) {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range v.Servers {
+		g.Go(func() error { // ends with the files of one server
+			s.changed = s.look(v)
+			s.Catalog, s.Provenance = h.known(s)
+			return nil
+		})
+	}
+	_ = g.Wait() // what cannot be read is in the server
 }
 
 // known is the best list there is: the live one of a running instance, else
