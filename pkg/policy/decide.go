@@ -31,6 +31,10 @@ const (
 	DeniedBy     = "denied_by"
 )
 
+// Gateway is the id under which policies see the gateway's own tools. It counts
+// as named in servers and in tools (R50), and no declaration can have it.
+const Gateway = "gateway"
+
 // RuleClassUnknown is the Rule of line 7 where no pattern asked but the class.
 const RuleClassUnknown = "class unknown"
 
@@ -47,7 +51,7 @@ type Decision struct {
 // any goroutine, and allocates nothing when the verdict is Allow.
 func Decide(s Subject, t Tool) Decision {
 	d := Decision{Reason: NotPermitted, Tier: tierOf(&t)}
-	if !usable(s) {
+	if !usable(s, t.Server) {
 		d.Rule = "no policy"
 		return d
 	}
@@ -76,7 +80,7 @@ func Decide(s Subject, t Tool) Decision {
 // server as a whole. It is pure.
 func RefusedByName(s Subject, t Tool) (d Decision, refused bool) {
 	d = Decision{Reason: NotPermitted}
-	if !usable(s) {
+	if !usable(s, t.Server) {
 		d.Rule = "no policy"
 		return d, true
 	}
@@ -94,13 +98,14 @@ func RefusedByName(s Subject, t Tool) (d Decision, refused bool) {
 }
 
 // usable keeps a subject that was put together wrongly from being let through.
-func usable(s Subject) bool {
+// Without any policy only the gateway's own tools are left, by their tier (R52).
+func usable(s Subject, server string) bool {
 	for _, p := range s.Policies {
 		if p == nil {
 			return false
 		}
 	}
-	return len(s.Policies) > 0
+	return len(s.Policies) > 0 || server == Gateway
 }
 
 func (s *Subject) denied(t *Tool) (at string, ok bool) {
@@ -142,6 +147,10 @@ func (s *Subject) askOrAllow(t *Tool) (Verdict, string) {
 	}
 	if t.Class == config.ClassUnknown {
 		return Ask, RuleClassUnknown
+	}
+	if len(s.Policies) == 0 {
+		_, word := level(s.Level)
+		return Allow, word
 	}
 	return Allow, s.Policies[0].at
 }

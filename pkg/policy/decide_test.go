@@ -256,3 +256,46 @@ func BenchmarkDecide(b *testing.B) {
 		Decide(s, tool)
 	}
 }
+
+// The gateway's own tools pass line 5 whatever servers and tools say; patterns,
+// tiers and levels hold for them as for others (R50, R52).
+func TestGatewayTools(t *testing.T) {
+	own := Tool{Server: Gateway, Name: "search_tools", Exposed: "search_tools", Class: config.ClassRead}
+	read := func(p config.Policy) config.Policy { p.Allow = []config.Tier{config.TierRead}; return p }
+	for _, c := range []struct {
+		name     string
+		level    int
+		policies []config.Policy
+		want     Verdict
+	}{
+		{"no policy, level 1", 1, nil, Allow},
+		{"no policy, level 0", 0, nil, Deny},
+		{"a policy without servers", 1, []config.Policy{read(config.Policy{})}, Allow},
+		{"tools that miss it", 2, []config.Policy{read(config.Policy{Tools: patterns("f:1", "github/*")})}, Allow},
+		{"level 0", 0, []config.Policy{read(config.Policy{Servers: patterns("f:1", "*")})}, Deny},
+		{"no read tier", 2, []config.Policy{{Allow: []config.Tier{config.TierWrite}}}, Deny},
+		{"denied as gateway/NAME", 2, []config.Policy{read(config.Policy{Deny: patterns("f:1", "gateway/search_*")})}, Deny},
+		{"denied by the exposed name", 2, []config.Policy{read(config.Policy{Deny: patterns("f:1", "search_tools")})}, Deny},
+		{"denied by the joined name", 2, []config.Policy{read(config.Policy{Deny: patterns("f:1", "gateway__*")})}, Deny},
+		{"asked for", 2, []config.Policy{read(config.Policy{Ask: patterns("f:1", "gateway/*")})}, Ask},
+		{"exec patterns are for what is run", 2, []config.Policy{read(config.Policy{Deny: patterns("f:1", "exec:*")})}, Allow},
+		{"the narrower policy denies", 2, []config.Policy{read(config.Policy{}), read(config.Policy{Deny: patterns("f:1", "gateway/*")})}, Deny},
+	} {
+		s := Subject{Level: c.level}
+		for i := range c.policies {
+			p, err := Compile(&c.policies[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Policies = append(s.Policies, p)
+		}
+		if d := Decide(s, own); d.Verdict != c.want || d.Rule == "" && c.level == 0 {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+		other := own
+		other.Server = "gateways"
+		if d := Decide(s, other); len(c.policies) == 0 && d.Verdict != Deny {
+			t.Errorf("%s: another server: %+v", c.name, d)
+		}
+	}
+}

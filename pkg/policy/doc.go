@@ -13,6 +13,10 @@
 //	7  an ask pattern matches, or class is unknown     ask
 //	8  otherwise                                       allow
 //
+// The gateway's own tools have the server id gateway, which line 5 lets pass;
+// patterns see them as gateway/NAME, and where there is no policy at all the
+// level alone decides about them (R52).
+//
 // Lines 2, 3 and 4 of R50 speak of callers with a token; nobody proves an
 // identity yet. With several policies (R52) a line applies as soon as it
 // applies to one of them: a further policy can only take away.

@@ -57,7 +57,7 @@ func parsePatterns(list []config.Pattern) ([]pattern, error) {
 func (p *pattern) matches(t *Tool, exposed bool) bool {
 	switch p.form {
 	case execForm:
-		return Match(p.glob, t.Exec)
+		return t.Exec != "" && Match(p.glob, t.Exec) // the gateway's own tools run nothing
 	case joinedForm:
 		return matchJoined(p.glob, t.Server, t.Name) || exposed && Match(p.glob, t.Exposed)
 	default:

@@ -51,6 +51,9 @@ func Compile(p *config.Policy) (*Policy, error) {
 
 // covers is line 5 of the table for one policy.
 func (p *Policy) covers(t *Tool) bool {
+	if t.Server == Gateway {
+		return true
+	}
 	if !p.serves(t.Server) {
 		return false
 	}
@@ -74,5 +77,5 @@ func (p *Policy) serves(server string) bool {
 // Subject is who wants to use a tool. The zero Subject may use nothing.
 type Subject struct {
 	Level    int       // 0 to 3, R51; any other number allows nothing
-	Policies []*Policy // all of them must agree, R52; none allows nothing
+	Policies []*Policy // all of them must agree, R52; none allows the gateway's own tools alone
 }
