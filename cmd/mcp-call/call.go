@@ -125,11 +125,11 @@ func (m *caller) call(ctx context.Context, t target, arguments []byte) error {
 			len(arguments), t.server, s.Declared.MaxMessageBytes))
 	}
 	params := append(append([]byte(`{"arguments":`), arguments...), '}')
-	// Progress is asked for whether it is shown or not: it keeps a long call alive (R44).
-	params = wire.InsertMember(params, "_meta", []byte(`{"progressToken":1}`))
 	progress := startProgress(m.env, t)
 	defer progress.stop()
-	request := call.Request{Server: t.server, Tool: t.tool, Params: params, Progress: progress.step, LineBytes: len(params)}
+	request := call.Request{Server: t.server, Tool: t.tool, LineBytes: len(params), Progress: progress.step}
+	// Progress is asked for whether it is shown or not: it keeps a long call alive (R44).
+	request.Params = wire.InsertMember(params, "_meta", []byte(`{"progressToken":1}`))
 	var result error
 	m.session.Do(ctx, request, func(a call.Answer) {
 		progress.stop()

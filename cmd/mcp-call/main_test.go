@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 
 func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-call", app) }
 
+// noRaceSleep lets a race-enabled mcp-call end at once.
+const noRaceSleep = "atexit_sleep_ms=0"
+
 // TestScripts runs the command as people do, each script in a home of its own.
 // A configuration is as it comes out of the archive.
 func TestScripts(t *testing.T) {
@@ -38,7 +41,8 @@ func TestScripts(t *testing.T) {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
-			env.Setenv("EVENTS", filepath.Join(env.WorkDir, "events"))
+			env.Setenv("GORACE", noRaceSleep)
+			env.Setenv("EVENTS", filepath.Join(home, "events"))
 			return ownHome(home)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -121,17 +125,18 @@ func approve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(trust.Allow(context.Background(), dirs, rec))
 }
 
-// sent TOOL ARGUMENTS compares what the last call brought to the server that
-// writes to $EVENTS, byte by byte.
+// sent ARGUMENTS compares what the last call brought to the server that writes
+// to $EVENTS, byte by byte.
 func sent(ts *testscript.TestScript, neg bool, args []string) {
 	last := ""
-	for line := range strings.Lines(ts.ReadFile("events")) {
-		if name, rest, _ := strings.Cut(line, " "); name == "call" {
-			_, last, _ = strings.Cut(strings.TrimSuffix(rest, "\n"), " ")
+	for line := range strings.Lines(ts.ReadFile(ts.Getenv("EVENTS"))) {
+		// call PID TOOL ARGUMENTS
+		if fields := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4); fields[0] == "call" {
+			last = fields[3]
 		}
 	}
-	if want := strings.Join(args, " "); (last == want) == neg {
-		ts.Fatalf("%s was sent, not %s", last, want)
+	if (last == args[0]) == neg {
+		ts.Fatalf("%s was sent, not %s", last, args[0])
 	}
 }
 

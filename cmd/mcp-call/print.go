@@ -101,13 +101,15 @@ func (m *caller) found(t target, raw []byte, failed bool) error {
 func (m *caller) text(result gjson.Result) error {
 	printed := false
 	for _, block := range member(result, "content").Array() {
-		if text := textOf(block); text.Exists() {
-			printed = printed || text.String() != ""
+		text := textOf(block)
+		switch {
+		case !text.Exists():
+			m.env.Sayf("not shown: %s; -o json has it", describe(block))
+		case text.String() != "":
+			printed = true
 			if err := m.foreign(text.String()); err != nil {
 				return err
 			}
-		} else {
-			m.env.Sayf("not shown: %s; -o json has it", describe(block))
 		}
 	}
 	if kind := member(result, "resultType"); kind.Exists() && kind.String() != "complete" {

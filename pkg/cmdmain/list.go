@@ -55,6 +55,7 @@ func ListFlags() []cli.Flag { return OutputFlags("table", "json", "jsonl") }
 type List struct {
 	out     *bufio.Writer
 	format  string
+	shown   bool // on a terminal
 	columns []string
 	widths  []int
 	held    [][]string // rows of a table before its widths are known
@@ -67,21 +68,22 @@ func (e *Env) List(c *cli.Context, columns ...string) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
+	terminal := e.IsTerminal(e.Stdout)
 	if format == "" {
 		format = "jsonl"
-		if e.IsTerminal(e.Stdout) {
+		if terminal {
 			format = "table"
 		}
 	}
-	return &List{out: bufio.NewWriterSize(e.Stdout, 64<<10), format: format, columns: columns}, nil
+	return &List{out: bufio.NewWriterSize(e.Stdout, 64<<10), format: format, shown: terminal, columns: columns}, nil
 }
 
 // Table tells whether cells are shown; if not, Row needs none.
 func (l *List) Table() bool { return l.format == "table" }
 
 // Row adds one row. record is its JSON: a json.RawMessage is written as it is
-// and must be one line, anything else is marshalled. cells are its columns in
-// the table, shown through Printable.
+// and must be one line, anything else is marshalled; on a terminal it passes
+// PrintableJSON. cells are its columns in the table, shown through Printable.
 func (l *List) Row(record any, cells ...string) error {
 	if l.Table() {
 		return l.tableRow(cells)
@@ -93,6 +95,9 @@ func (l *List) Row(record any, cells ...string) error {
 			return err
 		}
 		line = marshalled[:len(marshalled)-1]
+	}
+	if l.shown {
+		line = PrintableJSON(line)
 	}
 	if l.format == "json" {
 		separator := ",\n"
