@@ -26,13 +26,22 @@
 //	    max_concurrency queue                  whole numbers
 //	    max_message_bytes max_queue_bytes      bytes, or with KiB, MiB, GiB
 //	    protocol             auto (default), legacy or modern
+//	    start                lazy (default) or eager
+//	    idle_stop            a number with a unit, ≤ 24h, or 0 for never
+//	    restart_delay        a number with a unit, ≤ 1m
+//	    breaker              {failures: 5, cooldown: 30s}
 //	    enabled              true (default) or false
 //	secrets: {NAME: "cmd:… or file:…"}
 //	policies:
-//	  NAME: {servers: […], tools: […], deny: […], ask: […], allow: [read]}
+//	  NAME:
+//	    servers tools deny ask   lists of patterns
+//	    allow                tiers; [read] when not written
+//	    exposure             auto (default), full or lazy
+//	    max_description_chars    300; 0 = never trimmed
+//	    max_result_bytes     16KiB; 0 = never cut
 //	defaults: {policy: NAME, trust_level: 1}
 //	path: [/absolute/directory]
-//	log: {args: hash or none, days: 30, max_file: 64MiB}
+//	log: {args: redacted (default), hash or none, days: 30, max_file: 64MiB}
 //	names: {max: 50}
 //
 // Whatever is wrong inside one server costs that server, which keeps its id;

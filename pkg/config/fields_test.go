@@ -40,6 +40,7 @@ func TestEveryFieldIsDecided(t *testing.T) {
 	check("Server", exported(Server{}), decided(t, serverFields()))
 	check("Policy", exported(Policy{}), decided(t, policyFields()))
 	check("Log", exported(Log{}), decided(t, logFields()))
+	check("Breaker", exported(Breaker{}), decided(t, breakerFields()))
 	decided(t, userFields())
 	decided(t, foreignFields())
 }

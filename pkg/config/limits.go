@@ -45,6 +45,24 @@ const (
 	DefaultQueueBytes   = 4 << 20  // unwritten bytes to one server
 	MinQueueBytes       = 4 << 10  // at least one usual message
 	MaxQueueBytes       = 64 << 20 // unwritten bytes at most
+
+	DefaultIdleStop        = 10 * time.Minute // without a call; a start costs less than the memory
+	MaxIdleStop            = 24 * time.Hour   // longer is 0: never
+	DefaultRestartDelay    = time.Second      // before the first restart after a death
+	MaxRestartDelay        = time.Minute      // where its doubling ends too
+	DefaultBreakerFailures = 5                // in a row, before calls fail at once
+	MaxBreakerFailures     = 1000             // more is no breaker
+	DefaultBreakerCooldown = 30 * time.Second // until one call is let through again
+	MaxBreakerCooldown     = time.Hour        // longer is a server that should be disabled
+)
+
+// What a policy shows and returns.
+const (
+	DefaultDescriptionChars = 300      // of a tool's description in a list; the rest is a describe_tool away
+	MaxDescriptionChars     = 64 << 10 // longer is 0: never trimmed
+	DefaultResultBytes      = 16 << 10 // of one result; about 4,000 tokens
+	MinResultBytes          = 1 << 10  // room for the note that says where the rest is
+	MaxResultBytes          = 64 << 20 // no message is longer
 )
 
 // The call log and the exposed names.
@@ -103,7 +121,20 @@ const (
 	LogQueue       = 4096      // rows waiting to be written; a full queue drops, it never delays a call
 	LogRowBytes    = 64 << 10  // one row, one write
 	LogStringBytes = 1 << 10   // one string of a row; longer ones are cut
+	LogArgsBytes   = 4 << 10   // the arguments of a row; longer ones are left out
 	LogLineBytes   = 256 << 10 // a longer line of a log file is damage, not a row
+)
+
+// Files of the call log (C82, C83).
+const (
+	LogCheckEvery  = time.Second            // how often a writer looks whether its file is still the one by name
+	LogOrder       = time.Minute            // rows of one file may be out of order by so much: queues, several writers
+	LogLongestCall = time.Hour              // above every max_timeout with its question
+	LogPruneDays   = 3                      // days with rows that make a date credible enough to remove old days
+	LogPiece       = 1 << 20                // what a scan reads and judges at once, two for each processor
+	LogBlock       = 64 << 10               // what a search by time looks at
+	LogFollowEvery = 250 * time.Millisecond // how often -f looks for new rows: soon for a person, 0.1 % of a processor
+	LogFollowRows  = 10                     // rows that -f begins with
 )
 
 // Trust and what it covers (C50, C51, C23).
@@ -130,4 +161,15 @@ const (
 	EOFGrace               = 500 * time.Millisecond // to end by itself at the end of stdin (R12)
 	TermGrace              = 3 * time.Second        // to end when asked; docker stops a container in this time
 	KillGrace              = 2 * time.Second        // to vanish when killed
+)
+
+// Which servers run (R20 to R26).
+const (
+	FlapDeaths     = 5                      // deaths within FlapWindow: it will not come right by itself
+	FlapWindow     = time.Minute            // a server that was up so long did well
+	FlapHold       = 5 * time.Minute        // a flapping server is left down; a person had time to look
+	ReconcileEvery = 30 * time.Second       // processes and connections are looked at, nothing is sent
+	RestartJobs    = 4                      // starts nobody waits for, at the same time: they take the machine from calls
+	RetireGrace    = 500 * time.Millisecond // a removed server that is about to get a last call
+	HubLogBytes    = 1 << 20                // state/hub.log, then .1
 )

@@ -25,7 +25,7 @@ type LoadOptions struct {
 func Load(o LoadOptions) *Config {
 	l := &loader{sum: sha256.New(), claims: map[string]string{}, c: &Config{
 		Policies: map[string]*Policy{},
-		Log:      Log{Args: "hash", Days: DefaultLogDays, MaxFile: DefaultLogFile},
+		Log:      defaultLog(),
 		NamesMax: DefaultNameMax,
 		Stamps:   map[string]state.Stamp{},
 	}}

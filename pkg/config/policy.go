@@ -9,10 +9,28 @@ func policyFields() []field[Policy] {
 		{"deny", userOnly, "Deny", func(r *reader, p *Policy, n *node, path string) { p.Deny = r.patterns(n, path, CheckPattern) }},
 		{"ask", userOnly, "Ask", func(r *reader, p *Policy, n *node, path string) { p.Ask = r.patterns(n, path, CheckPattern) }},
 		{"allow", userOnly, "Allow", readAllow},
-		{name: "ask_via", where: userOnly}, {name: "exposure", where: userOnly}, {name: "top_k", where: userOnly},
-		{name: "max_description_chars", where: userOnly}, {name: "max_result_bytes", where: userOnly},
+		{"exposure", userOnly, "Exposure", readExposure},
+		{"max_description_chars", userOnly, "MaxDescriptionChars", func(r *reader, p *Policy, n *node, path string) {
+			p.MaxDescriptionChars = r.integer(n, path, 0, MaxDescriptionChars)
+		}},
+		{"max_result_bytes", userOnly, "MaxResultBytes", func(r *reader, p *Policy, n *node, path string) {
+			if n.kind == kindNumber && n.text == "0" {
+				p.MaxResultBytes = 0
+				return
+			}
+			p.MaxResultBytes = int(r.size(n, path, MinResultBytes, MaxResultBytes))
+		}},
+		{name: "ask_via", where: userOnly}, {name: "top_k", where: userOnly},
 		{name: "facade", where: userOnly}, {name: "models", where: userOnly},
 	}
+}
+
+func readExposure(r *reader, p *Policy, n *node, path string) {
+	if n.kind == kindString && n.text == "top_k" {
+		r.fail(n.pos, path, "top_k is not supported yet; write auto, full or lazy")
+		return
+	}
+	p.Exposure, _ = choice(r, n, path, "auto", "full", "lazy")
 }
 
 func readPolicies(r *reader, u *userFile, n *node, path string) {
@@ -33,7 +51,8 @@ func readPolicies(r *reader, u *userFile, n *node, path string) {
 			r.fail(m.pos, where, "given twice")
 			continue
 		}
-		p := &Policy{Name: m.name, At: r.place(m.pos), Allow: []Tier{TierRead}}
+		p := &Policy{Name: m.name, At: r.place(m.pos), Allow: []Tier{TierRead},
+			Exposure: "auto", MaxDescriptionChars: DefaultDescriptionChars, MaxResultBytes: DefaultResultBytes}
 		readFields(r, p, m.value, where, policyFields())
 		u.policies[m.name] = p
 	}

@@ -51,22 +51,46 @@ func serverFields() []field[Server] {
 		{"protocol", userOnly, "Protocol", func(r *reader, s *Server, n *node, path string) {
 			s.Protocol, _ = choice(r, n, path, "auto", "legacy", "modern")
 		}},
+		{"start", userOnly, "Start", func(r *reader, s *Server, n *node, path string) {
+			s.Start, _ = choice(r, n, path, "lazy", "eager")
+		}},
+		{"idle_stop", userOnly, "IdleStop", func(r *reader, s *Server, n *node, path string) {
+			s.IdleStop = r.durationOrNever(n, path, MaxIdleStop)
+		}},
+		{"restart_delay", userOnly, "RestartDelay", func(r *reader, s *Server, n *node, path string) {
+			s.RestartDelay = r.span(n, path, MaxRestartDelay)
+		}},
+		{"breaker", userOnly, "Breaker", func(r *reader, s *Server, n *node, path string) {
+			readFields(r, &s.Breaker, n, path, breakerFields())
+		}},
 
 		{name: "url", where: anywhere}, {name: "headers", where: anywhere}, {name: "transport", where: anywhere},
 		{name: "oauth", where: anywhere}, {name: "shared", where: anywhere},
 		{name: "path_args", where: userOnly}, {name: "egress", where: userOnly}, {name: "url_args", where: userOnly},
-		{name: "start", where: userOnly}, {name: "idle_stop", where: userOnly}, {name: "restart_delay", where: userOnly},
-		{name: "breaker", where: userOnly}, {name: "sampling", where: userOnly}, {name: "quarantine", where: userOnly},
+		{name: "sampling", where: userOnly}, {name: "quarantine", where: userOnly},
+	}
+}
+
+func breakerFields() []field[Breaker] {
+	return []field[Breaker]{
+		{"failures", userOnly, "Failures", func(r *reader, b *Breaker, n *node, path string) {
+			b.Failures = r.integer(n, path, 1, MaxBreakerFailures)
+		}},
+		{"cooldown", userOnly, "Cooldown", func(r *reader, b *Breaker, n *node, path string) {
+			b.Cooldown = r.span(n, path, MaxBreakerCooldown)
+		}},
 	}
 }
 
 // begin is a declaration of which nothing was read yet; nil when its id is
 // taken already. A declaration keeps its id even when it turns out to be bad:
 // a repository's server must not slip into the place of one that the operator
-// mistyped. Queue 0 is a choice, so its default must stand from the beginning;
-// the other defaults come after the digest, which covers only what was written.
+// mistyped. Queue 0 and idle_stop 0 are choices, so their defaults must stand
+// from the beginning; the other defaults come after the digest, which covers
+// only what was written.
 func (r *reader) begin(id string, m member, path string) *Server {
-	s := &Server{ID: id, Original: m.name, Scope: r.scope, Source: r.source, Line: m.pos.line, Enabled: true, Queue: DefaultQueue}
+	s := &Server{ID: id, Original: m.name, Scope: r.scope, Source: r.source, Line: m.pos.line, Enabled: true,
+		Queue: DefaultQueue, IdleStop: DefaultIdleStop}
 	at, taken := r.claims[id]
 	if !taken {
 		r.claims[id] = s.At()
@@ -140,6 +164,10 @@ func setDefaults(s *Server) {
 	orElse(&s.MaxMessageBytes, DefaultMessageBytes)
 	orElse(&s.MaxQueueBytes, DefaultQueueBytes)
 	orElse(&s.Protocol, "auto")
+	orElse(&s.Start, "lazy")
+	orElse(&s.RestartDelay, DefaultRestartDelay)
+	orElse(&s.Breaker.Failures, DefaultBreakerFailures)
+	orElse(&s.Breaker.Cooldown, DefaultBreakerCooldown)
 	orElse(&s.InheritEnv.Mode, "safe")
 	if s.Scope == Project {
 		s.Class = ClassUnknown

@@ -80,10 +80,22 @@ type Server struct {
 	Protocol                       string // auto, legacy, modern
 	Enabled                        bool
 
+	Start        string        // lazy, eager
+	IdleStop     time.Duration // without a call; 0 = never stopped for that
+	RestartDelay time.Duration // before the first restart after a death; > 0
+	Breaker      Breaker
+
 	Digest      string // "sha256:…" (C40), set for every server of a Config
 	Unavailable string // why no value can ever be found for it (C22); "" = fine
 
 	base string
+}
+
+// Breaker says when calls to a server fail at once instead of being tried:
+// after so many failures in a row, and until Cooldown is over. Both are > 0.
+type Breaker struct {
+	Failures int
+	Cooldown time.Duration
 }
 
 // At is "file:line" of the declaration.
@@ -107,6 +119,10 @@ type Policy struct {
 	Servers          []Pattern // on server ids; none = no server
 	Tools, Deny, Ask []Pattern // R53; no Tools = all of the servers
 	Allow            []Tier    // never empty: [read] when not written
+
+	Exposure            string // auto, full, lazy
+	MaxDescriptionChars int    // characters of a tool's description in a list; 0 = never trimmed
+	MaxResultBytes      int    // bytes of one result; 0 = never cut
 }
 
 // Defaults is what a caller gets who proves no identity.
@@ -118,7 +134,7 @@ type Defaults struct {
 
 // Log says how the call log is kept.
 type Log struct {
-	Args    string // hash or none
+	Args    string // redacted, hash or none
 	Days    int
 	MaxFile int64 // bytes
 }

@@ -49,11 +49,7 @@ func userFields() []field[userFile] {
 func logFields() []field[Log] {
 	return []field[Log]{
 		{"args", userOnly, "Args", func(r *reader, l *Log, n *node, path string) {
-			if n.kind == kindString && n.text == "redacted" {
-				r.fail(n.pos, path, "redacted is not supported yet; write hash or none")
-				return
-			}
-			l.Args, _ = choice(r, n, path, "hash", "none")
+			l.Args, _ = choice(r, n, path, "redacted", "hash", "none")
 		}},
 		{"days", userOnly, "Days", func(r *reader, l *Log, n *node, path string) { l.Days = r.integer(n, path, 1, MaxLogDays) }},
 		{"max_file", userOnly, "MaxFile", func(r *reader, l *Log, n *node, path string) {
@@ -63,11 +59,15 @@ func logFields() []field[Log] {
 	}
 }
 
+func defaultLog() Log {
+	return Log{Args: "redacted", Days: DefaultLogDays, MaxFile: DefaultLogFile}
+}
+
 // readUser reads the user's file. Whether it counts is the reader's to say.
 func readUser(r *reader, top *node) *userFile {
 	u := &userFile{
 		policies: map[string]*Policy{},
-		log:      Log{Args: "hash", Days: DefaultLogDays, MaxFile: DefaultLogFile},
+		log:      defaultLog(),
 		namesMax: DefaultNameMax,
 	}
 	readFields(r, u, top, "", userFields())

@@ -46,7 +46,11 @@ queue: 0
 max_message_bytes: 1MiB
 max_queue_bytes: 4096
 protocol: legacy
-enabled: false`))
+enabled: false
+start: eager
+idle_stop: 0
+restart_delay: 200ms
+breaker: {failures: 2}`))
 	if len(c.Diagnostics) > 0 || c.Refused || len(c.Servers) != 1 {
 		t.Fatal(problems(c), c.Refused)
 	}
@@ -58,7 +62,8 @@ enabled: false`))
 		t.Errorf("launch: %+v", s)
 	}
 	if s.Timeout != 30*time.Second || s.MaxTimeout != 10*time.Minute || s.StartTimeout != 5*time.Second || s.Class != ClassRead ||
-		s.MaxConcurrency != 3 || s.Queue != 0 || s.MaxMessageBytes != 1<<20 || s.MaxQueueBytes != 4096 || s.Protocol != "legacy" || s.Enabled {
+		s.MaxConcurrency != 3 || s.Queue != 0 || s.MaxMessageBytes != 1<<20 || s.MaxQueueBytes != 4096 || s.Protocol != "legacy" || s.Enabled ||
+		s.Start != "eager" || s.IdleStop != 0 || s.RestartDelay != 200*time.Millisecond || s.Breaker != (Breaker{2, 30 * time.Second}) {
 		t.Errorf("settings: %+v", s)
 	}
 	file := filepath.Join(s.Base(), "mcp.yaml")
@@ -71,6 +76,7 @@ func TestDefaultsOfAServer(t *testing.T) {
 	s := loadUser(t, oneServer("command: x")).Server("s")
 	if s.Timeout != time.Minute || s.MaxTimeout != 15*time.Minute || s.StartTimeout != 15*time.Second || s.Class != ClassExecute ||
 		s.MaxConcurrency != 8 || s.Queue != 64 || s.MaxMessageBytes != 4<<20 || s.MaxQueueBytes != 4<<20 || s.Protocol != "auto" ||
+		s.Start != "lazy" || s.IdleStop != 10*time.Minute || s.RestartDelay != time.Second || s.Breaker != (Breaker{5, 30 * time.Second}) ||
 		!s.Enabled || s.InheritEnv.Mode != "safe" || s.Scope != User || s.Project != "" {
 		t.Errorf("%+v", s)
 	}
@@ -101,7 +107,15 @@ func TestOneMistakeInAServer(t *testing.T) {
 		"command: y\nstartTimeout: 5s":                         `5:5: servers.s.startTimeout: unknown field (did you mean "start_timeout"?)`,
 		"command: y\nzzzz: 1":                                  `5:5: servers.s.zzzz: unknown field`,
 		"command: y\ncommand: z":                               `5:5: servers.s.command: given twice`,
-		"command: y\nidle_stop: 10m":                           `5:5: servers.s.idle_stop: idle_stop is not supported yet`,
+		"command: y\nsampling: false":                          `5:5: servers.s.sampling: sampling is not supported yet`,
+		"command: y\nstart: always":                            `5:12: servers.s.start: must be one of lazy, eager`,
+		"command: y\nidle_stop: 10":                            `5:16: servers.s.idle_stop: a duration needs a unit: write 10s or 10ms`,
+		"command: y\nidle_stop: 25h":                           `5:16: servers.s.idle_stop: must be above 0 and at most 24h0m0s`,
+		"command: y\nrestart_delay: 0s":                        `5:20: servers.s.restart_delay: must be above 0 and at most 1m0s`,
+		"command: y\nbreaker: 5":                               `5:14: servers.s.breaker: must be a mapping, not a number`,
+		"command: y\nbreaker: {failures: 0}":                   `5:25: servers.s.breaker.failures: must be a whole number from 1 to 1000`,
+		"command: y\nbreaker: {cooldwn: 1s}":                   `5:15: servers.s.breaker.cooldwn: unknown field (did you mean "cooldown"?)`,
+		"command: y\nbreaker: {cooldown: 30}":                  `5:25: servers.s.breaker.cooldown: a duration needs a unit: write 30s or 30ms`,
 		"command: y\nargs: [a, 8080]":                          `5:15: servers.s.args[1]: must be a string: write "8080" in quotes`,
 		"command: y\nargs: a b":                                `5:11: servers.s.args: must be a list, not a string`,
 		"command: y\nargs: [a, [b]]":                           `5:15: servers.s.args[1]: must be a string, not a list`,
@@ -279,7 +293,7 @@ func TestPoliciesAndTheRest(t *testing.T) {
 func TestAbsentFileHasNoPolicy(t *testing.T) {
 	for _, text := range []string{"", "# only a comment\n"} {
 		c := loadUser(t, text)
-		if c.Refused || len(c.Diagnostics) > 0 || len(c.Policies) > 0 || c.Defaults != nil || c.NamesMax != 50 || c.Log != (Log{"hash", 30, 64 << 20}) {
+		if c.Refused || len(c.Diagnostics) > 0 || len(c.Policies) > 0 || c.Defaults != nil || c.NamesMax != 50 || c.Log != (Log{"redacted", 30, 64 << 20}) {
 			t.Errorf("%q: %+v", text, c)
 		}
 	}
@@ -292,32 +306,36 @@ func TestAbsentFileHasNoPolicy(t *testing.T) {
 // C11: no policy is half-read.
 func TestMistakesThatRefuseTheFile(t *testing.T) {
 	for change, want := range map[string]string{
-		"deny: [\"s/del_*\"=>deny: [\"\"":               "an empty pattern matches nothing",
-		"servers: [s, \"git*\"]=>server: [s]":           `unknown field (did you mean "servers"?)`,
-		"ask: [=>asks: [":                               `unknown field (did you mean "ask"?)`,
-		"allow: [execute=>allow: [exec":                 "must be one of read, write, execute, admin",
-		"allow: [execute, read, read]=>allow: []":       `is empty; to allow nothing deny "*"`,
-		"allow: [=>exposure: [":                         "exposure is not supported yet",
-		"policy: most=>policy: mots":                    `defaults.policy: there is no policy of this name (did you mean "most"?)`,
-		"policy: most, =>":                              "policy is missing",
-		"trust_level: 2=>trust_level: 4":                "must be a whole number from 0 to 3",
-		"  most:=>  Most:":                              "a name is a lower-case letter or digit",
-		"  most:=>  all:":                               "policies.all: given twice",
-		"policies:=>polices:":                           `unknown field (did you mean "policies"?)`,
-		"names: {max: 40}=>callers: {}":                 "callers is not supported yet",
-		"max: 40=>max: 31":                              "must be a whole number from 32 to 64",
-		"args: none=>args: redacted":                    "redacted is not supported yet",
-		"version: 1=>version: 2":                        "must be 1",
-		"version: 1=>":                                  "version: is missing",
-		"/opt/bin=>opt/bin":                             "path[1]: must be one absolute directory",
-		"cmd:pass show 'my wiki'=>cmd:pass show 'my":    "secrets.T: a quote in the command is not closed",
-		"file:~/x=>hunter2":                             "an entry begins with cmd: or file:",
-		"file:~/x=>file:x":                              "a file: entry needs an absolute path",
-		"servers: {s: {command: x}}=>servers: [s]":      "servers: must be a mapping, not a list",
-		"servers: {s: {command: x}}=>servers: {s: {":    "not valid YAML",
-		"names: {max: 40}=>names: {max: 40}\n---\na: 1": "a second document begins",
-		"  all:=>  all: &x":                             "policies.all: anchors are not read",
-		"version: 1=>- version: 1":                      "not valid YAML",
+		"deny: [\"s/del_*\"=>deny: [\"\"":                   "an empty pattern matches nothing",
+		"servers: [s, \"git*\"]=>server: [s]":               `unknown field (did you mean "servers"?)`,
+		"ask: [=>asks: [":                                   `unknown field (did you mean "ask"?)`,
+		"allow: [execute=>allow: [exec":                     "must be one of read, write, execute, admin",
+		"allow: [execute, read, read]=>allow: []":           `is empty; to allow nothing deny "*"`,
+		"allow: [=>models: [":                               "models is not supported yet",
+		"allow: [=>exposure: top_k\n    allow: [":           "top_k is not supported yet; write auto, full or lazy",
+		"allow: [=>exposure: ful\n    allow: [":             `exposure: must be one of auto, full, lazy (did you mean "full"?)`,
+		"allow: [=>max_result_bytes: 1\n    allow: [":       "max_result_bytes: must be from 1KiB to 64MiB",
+		"allow: [=>max_description_chars: -1\n    allow: [": "max_description_chars: must be a whole number from 0 to 65536",
+		"policy: most=>policy: mots":                        `defaults.policy: there is no policy of this name (did you mean "most"?)`,
+		"policy: most, =>":                                  "policy is missing",
+		"trust_level: 2=>trust_level: 4":                    "must be a whole number from 0 to 3",
+		"  most:=>  Most:":                                  "a name is a lower-case letter or digit",
+		"  most:=>  all:":                                   "policies.all: given twice",
+		"policies:=>polices:":                               `unknown field (did you mean "policies"?)`,
+		"names: {max: 40}=>callers: {}":                     "callers is not supported yet",
+		"max: 40=>max: 31":                                  "must be a whole number from 32 to 64",
+		"args: none=>args: redact":                          `log.args: must be one of redacted, hash, none`,
+		"version: 1=>version: 2":                            "must be 1",
+		"version: 1=>":                                      "version: is missing",
+		"/opt/bin=>opt/bin":                                 "path[1]: must be one absolute directory",
+		"cmd:pass show 'my wiki'=>cmd:pass show 'my":        "secrets.T: a quote in the command is not closed",
+		"file:~/x=>hunter2":                                 "an entry begins with cmd: or file:",
+		"file:~/x=>file:x":                                  "a file: entry needs an absolute path",
+		"servers: {s: {command: x}}=>servers: [s]":          "servers: must be a mapping, not a list",
+		"servers: {s: {command: x}}=>servers: {s: {":        "not valid YAML",
+		"names: {max: 40}=>names: {max: 40}\n---\na: 1":     "a second document begins",
+		"  all:=>  all: &x":                                 "policies.all: anchors are not read",
+		"version: 1=>- version: 1":                          "not valid YAML",
 	} {
 		old, now, _ := strings.Cut(change, "=>")
 		text := strings.Replace(policed, old, now, 1)
@@ -329,7 +347,7 @@ func TestMistakesThatRefuseTheFile(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
 			t.Errorf("%q: got %s", change, got)
 		}
-		if !c.Refused || len(c.Policies) > 0 || c.Defaults != nil || len(c.Servers) > 0 || c.Log.Args != "hash" {
+		if !c.Refused || len(c.Policies) > 0 || c.Defaults != nil || len(c.Servers) > 0 || c.Log.Args != "redacted" {
 			t.Errorf("%q: something of the file is in force", change)
 		}
 	}

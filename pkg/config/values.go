@@ -106,8 +106,26 @@ func (r *reader) variableName(at pos, path, name string) bool {
 	return false
 }
 
-// duration reads a span with its unit, above zero and at most most.
+// duration reads a wait with its unit, above zero and at most most, and
+// doubts a very short one.
 func (r *reader) duration(n *node, path string, most time.Duration) time.Duration {
+	d := r.span(n, path, most)
+	if d > 0 {
+		r.doubtShort(n.pos, path, d)
+	}
+	return d
+}
+
+// durationOrNever is duration, and 0 for never.
+func (r *reader) durationOrNever(n *node, path string, most time.Duration) time.Duration {
+	if (n.kind == kindNumber || n.kind == kindString) && strings.TrimRight(n.text, "hms") == "0" {
+		return 0
+	}
+	return r.duration(n, path, most)
+}
+
+// span reads a span of time with its unit, above zero and at most most.
+func (r *reader) span(n *node, path string, most time.Duration) time.Duration {
 	if n.kind == kindNumber {
 		r.fail(n.pos, path, "a duration needs a unit: write %ss or %sms", n.text, n.text)
 		return 0
@@ -122,7 +140,6 @@ func (r *reader) duration(n *node, path string, most time.Duration) time.Duratio
 	case d <= 0 || d > most:
 		r.fail(n.pos, path, "must be above 0 and at most %s", most)
 	default:
-		r.doubtShort(n.pos, path, d)
 		return d
 	}
 	return 0
