@@ -11,6 +11,7 @@ import (
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
+	"postern/pkg/proc"
 	"postern/pkg/upstream"
 )
 
@@ -92,7 +93,7 @@ func (m *caller) open() error {
 		return err
 	}
 	m.userFile = filepath.Join(dirs.Config, "mcp.yaml")
-	if err := upstream.BecomeSubreaper(); err != nil {
+	if err := proc.BecomeSubreaper(); err != nil {
 		m.env.Sayf("servers that detach from their process group may survive: %v", err)
 	}
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})

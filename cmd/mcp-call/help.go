@@ -17,6 +17,9 @@ import (
 // maxHelpDepth is how many objects within objects the help of a tool spells out.
 const maxHelpDepth = 3
 
+// maxColumn is how far a name or a type may push what stands beside it.
+const maxColumn = 32
+
 // help is --help beside arguments: what the tool takes, or which there are.
 func (m *caller) help(ctx context.Context, args []string) error {
 	t, err := address(m.session.View(), args)
@@ -75,7 +78,7 @@ func (p *page) tool(t *call.Tool) string {
 	var width [2]int
 	for _, row := range p.rows {
 		for i := range width {
-			width[i] = max(width[i], min(len([]rune(row[i])), 24))
+			width[i] = max(width[i], min(len([]rune(row[i])), maxColumn))
 		}
 	}
 	for _, row := range p.rows {

@@ -13,6 +13,9 @@ import (
 	"postern/pkg/policy"
 )
 
+// aboutWidth is how much of a description a table shows.
+const aboutWidth = 80
+
 // toolRow is one tool as JSON.
 type toolRow struct {
 	Server      string          `json:"server"`
@@ -63,8 +66,7 @@ func (m *caller) listTools(ctx context.Context, server string) error {
 		return err
 	}
 	for _, t := range tools {
-		about := cmdmain.Cut(cmdmain.Printable(firstLine(t.Def)), 80)
-		if err := list.Row(rowOf(t), t.Def.Name, string(t.Decision.Tier), verdict(t), about); err != nil {
+		if err := list.Row(rowOf(t), t.Def.Name, string(t.Decision.Tier), verdict(t), beginning(firstLine(t.Def), aboutWidth)); err != nil {
 			return err
 		}
 	}

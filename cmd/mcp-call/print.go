@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tidwall/gjson"
@@ -171,10 +172,21 @@ func (m *caller) json(raw []byte) error {
 	return m.line(raw)
 }
 
+// line writes text and ends it with a newline. It waits as long as its reader
+// wants, but not after an interrupt.
 func (m *caller) line(text []byte) error {
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		text = append(text[:len(text):len(text)], '\n')
 	}
-	_, err := m.env.Stdout.Write(text)
-	return err
+	done := make(chan error, 1)
+	go func() { // ends with its write, or with the process
+		_, err := m.env.Stdout.Write(text)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-m.env.Ctx.Done():
+		return &cmdmain.Error{Err: errors.New("interrupted while the result was written"), Word: string(call.Cancelled), Exit: cmdmain.Interrupted}
+	}
 }

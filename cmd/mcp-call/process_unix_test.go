@@ -264,6 +264,23 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// An interrupt ends the command also while nobody reads what it writes.
+func TestInterruptedOutput(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, map[string]string{"fake": ""})
+	p := h.start(nil, nil, "fake", "big", "bytes:=8388608")
+	if _, err := io.ReadFull(p.out, make([]byte, 100)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.end(); code != 130 || p.stderr.String() != "mcp-call: interrupted while the result was written\n" {
+		t.Errorf("%d: %s", code, &p.stderr)
+	}
+	h.nothingLeft()
+}
+
 // An interrupt, or --timeout, ends the command also while it waits for arguments
 // that do not come; nothing was started then.
 func TestArgumentsThatDoNotCome(t *testing.T) {

@@ -101,9 +101,14 @@ func (p *progress) show() {
 
 // progressLine is foreign text as it may stand in the line.
 func progressLine(text string) string {
-	line := []rune(cmdmain.Printable(strings.Join(strings.Fields(text), " ")))
-	if len(line) > progressWidth {
-		line = append(line[:progressWidth], '…')
+	return beginning(strings.Join(strings.Fields(text), " "), progressWidth)
+}
+
+// beginning is as much of a text as fits, made harmless.
+func beginning(text string, width int) string {
+	line := []rune(cmdmain.Printable(text))
+	if len(line) > width {
+		line = append(line[:width], '…')
 	}
 	return string(line)
 }
