@@ -9,7 +9,7 @@ import (
 // order is the order of packages: each may import those before it, and only
 // where arrows has a line for it.
 var order = []string{
-	"wire", "state", "secret", "config", "trust", "policy", "catalog",
+	"proc", "wire", "state", "secret", "config", "trust", "policy", "catalog",
 	"upstream", "pool", "calllog", "call", "gateway", "cmdmain",
 }
 
@@ -28,6 +28,7 @@ var arrows = []struct{ from, to, why string }{
 	{"catalog", "wire", "tool definitions stay bytes"},
 	{"catalog", "state", "catalogs are replaced atomically"},
 	{"catalog", "config", "a catalog belongs to one declaration; limits"},
+	{"upstream", "proc", "descendants are found and signalled one by one"},
 	{"upstream", "wire", "it speaks lines"},
 	{"upstream", "trust", "it starts what was approved and nothing else"},
 	{"upstream", "state", "the log of a server's stderr is a private file"},

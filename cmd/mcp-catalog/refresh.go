@@ -10,8 +10,8 @@ import (
 	"postern/pkg/catalog"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
+	"postern/pkg/proc"
 	"postern/pkg/trust"
-	"postern/pkg/upstream"
 )
 
 func refreshVerb(env *cmdmain.Env) *cli.Command {
@@ -57,7 +57,7 @@ func (p *place) refresh(c *cli.Context, ids []string, stale bool, limits call.Re
 		return err
 	}
 	defer host.Close()
-	if err := upstream.BecomeSubreaper(); err != nil {
+	if err := proc.BecomeSubreaper(); err != nil {
 		p.env.Sayf("servers that detach from their process group may survive: %v", err)
 	}
 	v := session.View()

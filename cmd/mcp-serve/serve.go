@@ -9,7 +9,7 @@ import (
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/gateway"
-	"postern/pkg/upstream"
+	"postern/pkg/proc"
 )
 
 func app(env *cmdmain.Env) *cli.App {
@@ -50,7 +50,7 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	// What lives long here is small, and the default would collect several times
 	// while the first list is put together.
 	debug.SetGCPercent(gcPercent)
-	if err := upstream.BecomeSubreaper(); err != nil {
+	if err := proc.BecomeSubreaper(); err != nil {
 		env.Sayf("servers that detach from their process group may survive: %v", err)
 	}
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})

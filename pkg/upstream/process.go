@@ -13,8 +13,9 @@ import (
 	"postern/pkg/trust"
 )
 
-// markName is the variable by which a descendant of ours is known.
-const markName = "POSTERN_INSTANCE"
+// MarkName is the variable by which a descendant of ours is known; its value
+// begins with the proc.ID of its owner.
+const MarkName = "POSTERN_INSTANCE"
 
 // group is the child with everything it started. Its methods are called by one
 // goroutine at a time.
@@ -116,12 +117,12 @@ func closeAll(files ...*os.File) {
 func childEnv(env []string, mark string) []string {
 	out := make([]string, 0, len(env)+1)
 	for _, e := range env {
-		if !strings.HasPrefix(e, markName+"=") {
+		if !strings.HasPrefix(e, MarkName+"=") {
 			out = append(out, e)
 		}
 	}
 	if mark != "" {
-		out = append(out, markName+"="+mark)
+		out = append(out, MarkName+"="+mark)
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"postern/pkg/mcptest"
+	"postern/pkg/proc"
 	"postern/pkg/trust"
 )
 
@@ -49,8 +50,8 @@ func mustStart(t testing.TB, o Options) *Client {
 
 // alive is whether a process runs; a zombie does not.
 func alive(pid int) bool {
-	s, ok := readStat(pid)
-	return ok && !s.ended()
+	s, err := proc.Look(pid)
+	return err == nil && !s.Ended()
 }
 
 func waitDead(t testing.TB, pid int) {
@@ -64,8 +65,8 @@ func waitDead(t testing.TB, pid int) {
 
 // zombies counts this process's children that nobody waited for.
 func zombies() (n int) {
-	for _, pid := range pids() {
-		if s, ok := readStat(pid); ok && s.parent == os.Getpid() && s.ended() {
+	for _, s := range proc.Below(os.Getpid()) {
+		if s.Parent == os.Getpid() && s.Ended() {
 			n++
 		}
 	}
@@ -399,7 +400,7 @@ func TestLeaderExits(t *testing.T) {
 
 // MB-030, R10: as a subreaper, orphans are waited for one by one.
 func TestOrphansAreReaped(t *testing.T) {
-	if err := BecomeSubreaper(); err != nil {
+	if err := proc.BecomeSubreaper(); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"group", "session"} {
@@ -407,7 +408,7 @@ func TestOrphansAreReaped(t *testing.T) {
 		c := mustStart(t, o)
 		c.Close()
 		pid, _ := strconv.Atoi(mcptest.Events(t, events, "grandchild")[0].Data)
-		if _, ok := readStat(pid); ok {
+		if _, err := proc.Look(pid); err == nil {
 			t.Errorf("%s: the orphan %d is not reaped", kind, pid)
 		}
 	}
@@ -522,29 +523,5 @@ func TestStartGivenUp(t *testing.T) {
 		for _, e := range mcptest.Events(t, f, "start") {
 			waitDead(t, e.PID)
 		}
-	}
-}
-
-// What /proc says, whatever a process calls itself.
-func FuzzParseStat(f *testing.F) {
-	f.Add("7 (a) b) S 1 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0")
-	f.Add("7 () Z")
-	f.Add(")")
-	f.Fuzz(func(t *testing.T, raw string) {
-		s, ok := parseStat(7, raw)
-		if ok && (s.pid != 7 || s.state == 0) {
-			t.Errorf("%q: %+v", raw, s)
-		}
-	})
-}
-
-func TestParseStat(t *testing.T) {
-	got, ok := parseStat(7, "7 (a) (b) S 1 9 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0")
-	if want := (stat{pid: 7, parent: 1, group: 9, state: 'S', start: 12345}); !ok || got != want {
-		t.Errorf("got %+v, %v", got, ok)
-	}
-	self, ok := readStat(os.Getpid())
-	if !ok || self.parent != os.Getppid() || self.group != unix.Getpgrp() || self.ended() {
-		t.Errorf("got %+v, %v", self, ok)
 	}
 }

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"syscall"
 
@@ -85,6 +84,3 @@ func (c *child) signal(hard bool) {
 
 // empty relies on this kernel not counting zombies when a group is signalled.
 func (c *child) empty() bool { return unix.Kill(-c.id, 0) != nil }
-
-// BecomeSubreaper is not possible here: errors.ErrUnsupported.
-func BecomeSubreaper() error { return errors.ErrUnsupported }

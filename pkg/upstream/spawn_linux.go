@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"postern/pkg/proc"
 )
 
 // orphansEvery is how often orphans of a live group that have ended are waited
@@ -150,8 +152,8 @@ type child struct {
 
 func newChild(pid int, mark string) *child {
 	c := &child{id: pid, mark: mark, seen: map[int]uint64{}}
-	if st, ok := readStat(pid); ok {
-		c.start = st.start
+	if st, err := proc.Look(pid); err == nil {
+		c.start = st.Start
 	}
 	return c
 }
@@ -232,11 +234,4 @@ func exitText(info *unix.Siginfo) string {
 		return fmt.Sprintf("signal: %s (core dumped)", syscall.Signal(status))
 	}
 	return fmt.Sprintf("signal: %s", syscall.Signal(status))
-}
-
-// BecomeSubreaper makes this process the parent of its descendants' orphans, so
-// that none of them is lost to init. A command that owns upstreams calls it once,
-// before its first Start.
-func BecomeSubreaper() error {
-	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }

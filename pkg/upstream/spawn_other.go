@@ -4,7 +4,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"os"
 )
 
@@ -47,6 +46,3 @@ func (c *child) signal(hard bool) {
 }
 
 func (c *child) empty() bool { return true }
-
-// BecomeSubreaper is not possible here: errors.ErrUnsupported.
-func BecomeSubreaper() error { return errors.ErrUnsupported }
