@@ -40,7 +40,7 @@ func dispatch(ctx context.Context, c *Call) *Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	reply, queued, err := instance.Do(ctx, upstream.Call{
+	reply, queued, err := instance.Do(ctx, c.session.ID, upstream.Call{
 		Method: "tools/call", Params: params, Token: token, Progress: c.Request.Progress, Timeout: s.Declared.Timeout,
 	})
 	c.times.queue = queued
@@ -55,12 +55,11 @@ func dispatch(ctx context.Context, c *Call) *Refusal {
 // bring returns the running instance of a, and notes how long it took to start.
 func (c *Call) bring(ctx context.Context, a *trust.Approved) (*pool.Instance, error) {
 	servers := c.session.host.pool
-	if up := servers.Running(a.Key()); up != nil {
-		return up, nil
+	begin, up := time.Now(), servers.Running(a.Key())
+	instance, err := servers.Get(ctx, a) // also of one that runs: it is used now
+	if up == nil || up != instance {
+		c.times.init += time.Since(begin)
 	}
-	begin := time.Now()
-	instance, err := servers.Get(ctx, a)
-	c.times.init += time.Since(begin)
 	return instance, err
 }
 

@@ -42,6 +42,10 @@ func refusalOf(s *Server, tool string, err error) *Refusal {
 	}
 	r.Message = err.Error()
 	switch e := err.(type) {
+	case *pool.OpenError:
+		r.Word, r.Remedy = CircuitOpen, "try again in "+e.Left.String()
+	case *pool.HeldError:
+		r.Reason, r.Remedy = "flapping", "try again in "+e.Left.String()
 	case *trust.UnavailableError:
 		r.Reason, r.Remedy = "not_set", e.Hint
 	case *trust.ExecutableError:

@@ -32,6 +32,7 @@ const (
 	OutcomeUnknown Word = "outcome_unknown"
 	Timeout        Word = "timeout"
 	Overload       Word = "overload"
+	CircuitOpen    Word = "circuit_open"
 	Cancelled      Word = "cancelled"
 	ToolError      Word = "tool_error"
 )
@@ -74,7 +75,7 @@ func (w Word) Meaning() Meaning {
 		return Meaning{CodeSupplyChain, calllog.Denied, ExitDenied}
 	case Timeout:
 		return Meaning{wire.CodeInternal, calllog.Timeout, ExitTimeout}
-	case Overload:
+	case Overload, CircuitOpen:
 		return Meaning{wire.CodeInternal, calllog.CircuitOpen, ExitUnavailable}
 	case Cancelled:
 		return Meaning{wire.CodeInternal, calllog.Cancelled, ExitInterrupted}

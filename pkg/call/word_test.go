@@ -34,6 +34,7 @@ var table = map[Word]Meaning{
 	OutcomeUnknown:    {wire.CodeInternal, calllog.UpstreamError, ExitUnavailable},
 	Timeout:           {wire.CodeInternal, calllog.Timeout, ExitTimeout},
 	Overload:          {wire.CodeInternal, calllog.CircuitOpen, ExitUnavailable},
+	CircuitOpen:       {wire.CodeInternal, calllog.CircuitOpen, ExitUnavailable},
 	Cancelled:         {wire.CodeInternal, calllog.Cancelled, ExitInterrupted},
 	ToolError:         {wire.CodeInternal, calllog.ToolError, ExitToolError},
 }

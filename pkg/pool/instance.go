@@ -2,11 +2,10 @@ package pool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"postern/pkg/catalog"
 	"postern/pkg/config"
@@ -15,23 +14,38 @@ import (
 	"postern/pkg/wire"
 )
 
+// connection is what the pool needs of an upstream.Client.
+type connection interface {
+	Do(context.Context, upstream.Call) (upstream.Reply, error)
+	List(ctx context.Context, method, member string) (items []json.RawMessage, truncated bool, ttlMS int64, err error)
+	Info() upstream.Info
+	Done() <-chan struct{}
+	Err() *upstream.Failure
+	Exited() bool
+	Close() upstream.Teardown
+}
+
+func dial(ctx context.Context, o upstream.Options) (connection, error) { return upstream.Start(ctx, o) }
+
 // Instance is one running server process. Its methods may be called
 // concurrently, also after the process is gone: then calls fail as `closed`.
 type Instance struct {
 	pool     *Pool
-	server   *config.Server
-	client   *upstream.Client
+	berth    *berth
+	server   *config.Server // as it was when it started
+	client   connection
 	identity catalog.Identity
+	since    time.Time // when it was up
 	started  time.Duration
-	slots    *semaphore.Weighted
-	waiting  atomic.Int64
+	queue    *queue
+	counted  bool // its end was counted by the breaker; guarded by Pool.mu
 	live     atomic.Pointer[catalog.Catalog]
 	values   secrets
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
 // start_timeout and as long as ctx lives. Nothing of it is left when that fails.
-func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Instance, error) {
+func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instance, error) {
 	begin := time.Now()
 	srv := a.Server()
 	launch, err := a.Launch()
@@ -42,18 +56,19 @@ func (p *Pool) start(ctx context.Context, key string, a *trust.Approved) (*Insta
 		defer launch.File.Close() // the child has its own once it is started
 	}
 	i := &Instance{
-		pool: p, server: srv, identity: catalog.IdentityOf(srv),
-		slots: semaphore.NewWeighted(int64(srv.MaxConcurrency)), values: secretsOf(srv, launch),
+		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv),
+		queue: newQueue(srv.MaxConcurrency, srv.Queue), values: secretsOf(srv, launch),
 	}
 	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
 	defer cancel()
 	notify := make(chan struct{}, 1)
-	if err := i.connect(ctx, p.options(key, i, launch, notify)); err != nil {
+	if err := i.connect(ctx, p.options(b.key, i, launch, notify)); err != nil {
 		err = i.ofStart(err)
 		p.recordFailure(ctx, i.identity, err)
 		return nil, err
 	}
-	i.started = time.Since(begin)
+	i.since = time.Now()
+	i.started = i.since.Sub(begin)
 	p.watch.Add(1)
 	go i.follow(notify) // ends when the client is done
 	return i, nil
@@ -65,7 +80,7 @@ func (p *Pool) options(key string, i *Instance, launch trust.Launch, notify chan
 		Server: srv.ID, Launch: launch, StderrLog: p.StderrLog(srv.ID, key),
 		Protocol: srv.Protocol, Era: p.rememberedEra(i.identity), StartTimeout: srv.StartTimeout,
 		MaxMessage: srv.MaxMessageBytes, MaxQueue: srv.MaxQueueBytes,
-		Mark: p.mark(), Version: p.o.Version,
+		Mark: p.mark(), Version: p.o.Version, Panicked: p.o.Panicked,
 		Notify: func(m wire.Message) {
 			if m.Method == "notifications/tools/list_changed" {
 				select {
@@ -79,16 +94,22 @@ func (p *Pool) options(key string, i *Instance, launch trust.Launch, notify chan
 
 // connect starts the client and reads the first list, which is recorded.
 func (i *Instance) connect(ctx context.Context, o upstream.Options) error {
-	client, err := upstream.Start(ctx, o)
+	client, err := i.pool.connect(ctx, o)
 	if err != nil {
 		return err
 	}
 	i.client = client
+	ready := false
+	defer func() {
+		if !ready { // its list was no use, or a panic is on its way
+			i.pool.stop(client)
+		}
+	}()
 	c, err := i.list(ctx)
 	if err != nil {
-		i.pool.stop(client)
 		return err
 	}
+	ready = true
 	i.record(c)
 	i.live.Store(c)
 	return nil
@@ -135,47 +156,50 @@ func (i *Instance) Started() time.Duration { return i.started }
 // Info is what the server said of itself in its handshake.
 func (i *Instance) Info() upstream.Info { return i.client.Info() }
 
-// ended reports whether the connection is over. Err tells it before Done does,
-// and before any call that the end took with it returns.
-func (i *Instance) ended() bool { return i.client.Err() != nil }
+// ended reports whether the connection is over, or its process has exited:
+// that is looked at, so that no call is sent to a process that is gone. Err
+// tells it before Done does, and before any call that the end took with it
+// returns.
+func (i *Instance) ended() bool { return i.client.Err() != nil || i.client.Exited() }
 
-// Do sends one call. It waits for one of the server's max_concurrency slots,
-// first come first served, for at most call.Timeout (R44); when `queue` others
-// wait already it fails at once with `overload`. queued is the time waited.
-// Errors are *upstream.Failure.
-func (i *Instance) Do(ctx context.Context, call upstream.Call) (reply upstream.Reply, queued time.Duration, err error) {
-	if !i.slots.TryAcquire(1) {
-		queued, err = i.wait(ctx, call.Timeout)
-		if err != nil {
-			return upstream.Reply{}, queued, err
-		}
+// ending says how it ended, without what is secret.
+func (i *Instance) ending() string {
+	if f := i.client.Err(); f != nil {
+		return i.values.hideIn(f).Error()
 	}
-	defer i.slots.Release(1)
+	return "its process ended"
+}
+
+// Do sends one call of a session. It waits for one of the server's
+// max_concurrency slots for at most call.Timeout (R44), sessions taking turns;
+// when `queue` others wait already it fails at once with `overload`, and while
+// the breaker is open with an *OpenError. queued is the time waited. Other
+// errors are *upstream.Failure.
+func (i *Instance) Do(ctx context.Context, session string, call upstream.Call) (reply upstream.Reply, queued time.Duration, err error) {
+	if err := i.begin(session); err != nil {
+		return upstream.Reply{}, 0, err
+	}
+	defer i.end()
+	if queued, err = i.queue.enter(ctx, session, call.Timeout); err != nil {
+		return upstream.Reply{}, queued, i.notSent(err, call.Timeout)
+	}
+	defer i.queue.leave()
+	probe, err := i.admit()
+	if err != nil {
+		return upstream.Reply{}, queued, err
+	}
+	settled := false
+	defer func() {
+		if !settled { // a panic on its way: the next call decides
+			i.settle(probe, nil, false)
+		}
+	}()
 	reply, err = i.client.Do(ctx, call)
 	var f *upstream.Failure
 	if errors.As(err, &f) {
 		err = i.values.hideIn(f)
 	}
+	settled = true
+	i.settle(probe, f, err == nil)
 	return reply, queued, err
-}
-
-func (i *Instance) wait(ctx context.Context, limit time.Duration) (time.Duration, error) {
-	if i.waiting.Add(1) > int64(i.server.Queue) {
-		i.waiting.Add(-1)
-		return 0, &upstream.Failure{Word: upstream.Overload, Server: i.server.ID, Phase: "queue",
-			Detail: "too many calls wait for this server"}
-	}
-	defer i.waiting.Add(-1)
-	begin := time.Now()
-	bounded, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := i.slots.Acquire(bounded, 1); err != nil {
-		f := &upstream.Failure{Word: upstream.Timeout, Server: i.server.ID, Phase: "queue", Limit: limit,
-			Detail: "no slot became free within " + limit.String()}
-		if ctx.Err() != nil {
-			f.Word, f.Detail = upstream.Aborted, context.Cause(ctx).Error()
-		}
-		return time.Since(begin), f
-	}
-	return time.Since(begin), nil
 }

@@ -31,7 +31,10 @@ func (i *Instance) follow(notify <-chan struct{}) {
 			return
 		case <-notify:
 		}
-		i.relist()
+		if !i.pool.contain("server "+i.server.ID, i.relist) {
+			i.client.Close() // a panic ends the instance
+			return
+		}
 		pause.Reset(config.ListChangedEvery)
 	}
 }

@@ -2,10 +2,10 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"postern/pkg/catalog"
 	"postern/pkg/trust"
@@ -19,6 +19,13 @@ type Options struct {
 	Catalogs  *catalog.Store // where live lists are recorded; nil records nothing
 	Version   string         // what is sent upstream as clientInfo.version
 	Changed   func()         // called after a server came up, and after its live list changed; must not block; may be nil
+	// Look is called every config.ReconcileEvery while there is anything in the
+	// pool, and before the pool starts a server that nobody waits for: the
+	// moment to Retire or Stop what is not to run any more. May be nil.
+	Look func()
+	// Panicked is told of a panic that was contained (R26): where, what it said
+	// and the stack. It must not panic. nil lets panics end the process.
+	Panicked func(where string, value any, stack []byte)
 }
 
 // Pool holds the running instances. Its methods may be called concurrently.
@@ -27,66 +34,45 @@ type Pool struct {
 	o         Options
 	name      string // differs from that of every other pool
 	serial    atomic.Uint64
+	connect   func(context.Context, upstream.Options) (connection, error)
+	poke      chan struct{} // one token: the steward has something to look at
+	done      chan struct{} // closed by Close
+	watch     sync.WaitGroup
 	mu        sync.Mutex
 	closed    bool
-	entries   map[string]*entry
+	stewarded bool              // the steward runs
+	alarm     time.Time         // when it looks next by itself
+	berths    map[string]*berth // by key
 	survivors []upstream.Teardown
-	watch     sync.WaitGroup
-}
-
-// entry is one process of one key: made before the process exists, so that
-// racing callers find it and wait for the same start.
-type entry struct {
-	ready    chan struct{} // closed when instance or err is set
-	gone     chan struct{} // closed when nothing of it is left
-	end      context.CancelFunc
-	ending   bool // end was called; guarded by Pool.mu
-	instance *Instance
-	err      error
-}
-
-// over reports whether e is no use any more: it failed, its process has ended,
-// or it was told to. The caller holds Pool.mu.
-func (e *entry) over() bool {
-	if e.ending {
-		return true
-	}
-	select {
-	case <-e.ready:
-		return e.instance == nil || e.instance.ended()
-	default:
-		return false
-	}
 }
 
 // New makes an empty pool. It starts nothing.
 func New(o Options) *Pool {
-	return &Pool{o: o, name: randomName(), entries: map[string]*entry{}}
+	return &Pool{
+		o: o, name: randomName(), connect: dial, berths: map[string]*berth{},
+		poke: make(chan struct{}, 1), done: make(chan struct{}),
+	}
 }
-
-// ErrClosed is returned by Get after Close.
-var ErrClosed = errors.New("the gateway is shutting down")
 
 // Get returns the running instance for a, starting it when there is none.
 // Callers that ask while it starts wait for that one start, each no longer
 // than its own ctx; the start itself is bounded by the server's start_timeout
 // and goes on when its callers leave. A start that failed is forgotten: the
-// next Get tries again. One that follows a process that ended waits until
-// nothing of that is left (R12), so that there are never two of one key.
-// Errors are *upstream.Failure, those of trust.Approved.Launch, ctx's cause,
-// or ErrClosed.
+// next Get tries again, until the breaker opens. One that follows a process
+// that ended waits until nothing of that is left (R12), so that there are never
+// two of one key. Settings of a that lie outside the key hold from now on.
+// Errors are *upstream.Failure, *OpenError, *HeldError, those of
+// trust.Approved.Launch, ctx's cause, or ErrClosed.
 func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // nobody is there who would want it
 	}
-	e, err := p.entry(a)
+	e, err := p.enter(a)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-e.ready:
+	if e.started() {
 		return e.instance, e.err
-	default:
 	}
 	select {
 	case <-e.ready:
@@ -96,24 +82,52 @@ func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
 	}
 }
 
-// entry finds the entry of a's key or makes one and has it started.
-func (p *Pool) entry(a *trust.Approved) (*entry, error) {
-	key := a.Key()
+// enter finds the process of a's key or makes one and has it started.
+func (p *Pool) enter(a *trust.Approved) (*entry, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
 		return nil, ErrClosed
 	}
-	before := p.entries[key]
-	if before != nil && !before.over() {
-		return before, nil
+	b := p.berth(a)
+	b.used = time.Now()
+	if b.entry != nil && !b.entry.over() {
+		return b.entry, nil
 	}
+	p.bury(b, b.entry)
+	if err := b.heldDown(b.used); err != nil {
+		return nil, err
+	}
+	if b.breaker.left(b.used) > 0 {
+		return nil, b.circuitOpen(b.used)
+	}
+	return p.launch(b, false), nil
+}
+
+// berth is the place of a's key, with a as its newest declaration. The caller
+// holds mu, here and below where a berth is given.
+func (p *Pool) berth(a *trust.Approved) *berth {
+	b := p.berths[a.Key()]
+	if b == nil {
+		b = &berth{key: a.Key(), callers: map[string]bool{}, eager: map[string]bool{}, used: time.Now()}
+		p.berths[b.key] = b
+		p.tend()
+	}
+	if b.approved != a || b.retired {
+		b.adopt(a)
+	}
+	return b
+}
+
+// launch begins one more process of b.
+func (p *Pool) launch(b *berth, own bool) *entry {
 	life, end := context.WithCancel(context.Background())
-	e := &entry{ready: make(chan struct{}), gone: make(chan struct{}), end: end}
-	p.entries[key] = e
+	e := &entry{ready: make(chan struct{}), gone: make(chan struct{}), end: end, own: own}
+	before := b.entry
+	b.entry = e
 	p.watch.Add(1)
-	go p.run(life, key, e, before, a) // ends when the process is gone, or at once when its start failed
-	return e, nil
+	go p.run(life, b, e, before, b.approved) // ends when the process is gone, or at once when its start failed
+	return e
 }
 
 // Running returns the instance of a key when it is up, and nil otherwise. It
@@ -121,71 +135,74 @@ func (p *Pool) entry(a *trust.Approved) (*entry, error) {
 func (p *Pool) Running(key string) *Instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.entries[key]
-	if e == nil || e.over() {
+	b := p.berths[key]
+	if b == nil || b.entry == nil || b.entry.over() || !b.entry.started() {
 		return nil
 	}
-	select {
-	case <-e.ready:
-		return e.instance
-	default:
-		return nil
-	}
+	return b.entry.instance
 }
 
-// run is the life of one entry: wait for the one before, start, wait for the
-// end, tear down, forget.
-func (p *Pool) run(life context.Context, key string, e, before *entry, a *trust.Approved) {
-	defer p.watch.Done()
-	defer close(e.gone)
-	defer e.end()
-	if before != nil {
-		<-before.gone // its teardown has begun and is bounded
-	}
-	e.instance, e.err = p.start(life, key, a)
-	if e.err != nil {
-		p.forget(key, e)
-		close(e.ready)
-		return
-	}
-	close(e.ready)
-	p.announce()
-	select {
-	case <-e.instance.client.Done():
-	case <-life.Done():
-	}
-	p.stop(e.instance.client)
-	p.forget(key, e)
-}
-
-func (p *Pool) forget(key string, e *entry) {
+// Want says that a session that is open wants a server up without a call
+// (`start: eager`): it is started now, and again whenever it dies, until the
+// session leaves.
+func (p *Pool) Want(session string, a *trust.Approved) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.entries[key] == e {
-		delete(p.entries, key)
+	if !p.closed {
+		p.berth(a).eager[session] = true
+		p.nudge()
 	}
 }
 
-// stop tears a process group down, waits for it, and notes what survived.
-func (p *Pool) stop(c *upstream.Client) {
-	t := c.Close()
-	if t.Complete {
-		return
-	}
+// Leave says that a session is over: nothing is restarted for it. What it used
+// runs on until idle_stop.
+func (p *Pool) Leave(session string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.survivors = append(p.survivors, t)
+	for _, b := range p.berths {
+		delete(b.callers, session)
+		delete(b.eager, session)
+	}
+	p.nudge()
 }
 
-// Stop ends the instance of one key, if it runs or is being started, and waits
-// for its teardown (R12, about six seconds at most). Whoever waits for a start
-// that is given up gets its *upstream.Failure, `aborted`.
+// Update takes a newer declaration of a server whose key stayed the same: its
+// concurrency, queue, idle_stop, breaker, delay and start hold at once (R20).
+func (p *Pool) Update(a *trust.Approved) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.berths[a.Key()] != nil {
+		p.berth(a)
+		p.nudge()
+	}
+}
+
+// Retire says that a key is not declared any more. Calls under way finish
+// within their own deadlines (R25), then it is stopped; it is not restarted.
+// Whoever asks for the key again takes that back.
+func (p *Pool) Retire(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.berths[key]; b != nil {
+		b.retired = true
+		b.letGo()
+		p.nudge()
+	}
+}
+
+// Stop ends the instance of one key at once, if it runs or is being started,
+// and waits for its teardown (R12, about six seconds at most). Nothing restarts
+// it but the next Get or Want. Whoever waits for a start that is given up gets
+// its *upstream.Failure, `aborted`.
 func (p *Pool) Stop(key string) {
 	p.mu.Lock()
-	e := p.entries[key]
-	if e != nil {
-		e.ending = true
-		e.end()
+	var e *entry
+	if b := p.berths[key]; b != nil {
+		b.letGo()
+		if e = b.entry; e != nil {
+			e.ending = true
+			e.end()
+		}
 	}
 	p.mu.Unlock()
 	if e != nil {
@@ -198,10 +215,15 @@ func (p *Pool) Stop(key string) {
 // teardown. It reports the groups that survived theirs, earlier ones included.
 func (p *Pool) Close() []upstream.Teardown {
 	p.mu.Lock()
-	p.closed = true
-	for _, e := range p.entries {
-		e.ending = true
-		e.end()
+	if !p.closed {
+		p.closed = true
+		close(p.done)
+	}
+	for _, b := range p.berths {
+		if b.entry != nil {
+			b.entry.ending = true
+			b.entry.end()
+		}
 	}
 	p.mu.Unlock()
 	p.watch.Wait()

@@ -18,6 +18,13 @@ func (w *world) one(queue int) *Instance {
 	return w.get(w.approve(srv))
 }
 
+// inQueue is how many calls wait for a slot.
+func inQueue(i *Instance) int {
+	i.queue.mu.Lock()
+	defer i.queue.mu.Unlock()
+	return i.queue.waiting
+}
+
 // hold takes the one slot until release is called.
 func (w *world) hold(i *Instance) (release func()) {
 	w.t.Helper()
@@ -26,7 +33,7 @@ func (w *world) hold(i *Instance) (release func()) {
 	before := len(mcptest.Events(w.t, w.events, "call"))
 	go func() { // ends with cancel
 		defer close(ended)
-		_, _, _ = i.Do(ctx, toolCall("never", "")) // cancelled
+		_, _, _ = i.Do(ctx, "s", toolCall("never", "")) // cancelled
 	}()
 	mcptest.WaitEvents(w.t, w.events, "call", before+1)
 	return func() { cancel(); <-ended }
@@ -46,11 +53,11 @@ func TestConcurrencyHolds(t *testing.T) {
 		var ctx context.Context
 		ctx, cancels[k] = context.WithCancel(t.Context())
 		go func() { // ends with its cancel
-			_, _, err := i.Do(ctx, toolCall("never", fmt.Sprintf(`{"k":%d}`, k)))
+			_, _, err := i.Do(ctx, "s", toolCall("never", fmt.Sprintf(`{"k":%d}`, k)))
 			done <- failure(t, err, upstream.Aborted)
 		}()
 	}
-	until(t, "nine calls wait", func() bool { return i.waiting.Load() == n-3 })
+	until(t, "nine calls wait", func() bool { return inQueue(i) == n-3 })
 	if calls := mcptest.WaitEvents(t, w.events, "call", 3); len(calls) > 3 {
 		t.Fatalf("%d calls are with the server", len(calls))
 	}
@@ -66,7 +73,7 @@ func TestConcurrencyHolds(t *testing.T) {
 	if calls := len(mcptest.Events(t, w.events, "call")); calls < 3 || sent < calls {
 		t.Errorf("%d calls reached the server, %d count as sent", calls, sent)
 	}
-	if i.waiting.Load() != 0 || !i.slots.TryAcquire(3) {
+	if i.queue.busy != 0 || inQueue(i) != 0 {
 		t.Error("a slot was not given back")
 	}
 }
@@ -82,13 +89,13 @@ func TestQueueIsServedInOrder(t *testing.T) {
 	queued := make(chan time.Duration, n)
 	for k := range n {
 		go func() { // ends with the call
-			_, waited, err := i.Do(t.Context(), toolCall("echo", fmt.Sprintf(`{"k":%d}`, k)))
+			_, waited, err := i.Do(t.Context(), "s", toolCall("echo", fmt.Sprintf(`{"k":%d}`, k)))
 			if err != nil {
 				t.Error(err)
 			}
 			queued <- waited
 		}()
-		until(t, "the call waits", func() bool { return i.waiting.Load() == int64(k+1) })
+		until(t, "the call waits", func() bool { return inQueue(i) == k+1 })
 	}
 	release()
 	for range n {
@@ -115,7 +122,7 @@ func TestFullQueue(t *testing.T) {
 			for range room {
 				go func() { waiting <- w.try(i, toolCall("echo", "")) }() // ends with the call
 			}
-			until(t, "the queue is full", func() bool { return i.waiting.Load() == int64(room) })
+			until(t, "the queue is full", func() bool { return inQueue(i) == room })
 			f := w.try(i, toolCall("echo", `{"late":1}`))
 			if f == nil || f.Word != upstream.Overload || f.Phase != "queue" || f.Sent {
 				t.Errorf("got %+v", f)
@@ -144,7 +151,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	release := w.hold(i)
 	call := toolCall("echo", "")
 	call.Timeout = 50 * time.Millisecond
-	_, waited, err := i.Do(t.Context(), call)
+	_, waited, err := i.Do(t.Context(), "s", call)
 	f := failure(t, err, upstream.Timeout)
 	if f.Phase != "queue" || f.Sent || f.Limit != call.Timeout || waited < call.Timeout {
 		t.Errorf("got %+v after %v", f, waited)
@@ -152,10 +159,10 @@ func TestWaitingIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	given := make(chan error, 1)
 	go func() { // ends with cancel
-		_, _, err := i.Do(ctx, toolCall("echo", ""))
+		_, _, err := i.Do(ctx, "s", toolCall("echo", ""))
 		given <- err
 	}()
-	until(t, "the call waits", func() bool { return i.waiting.Load() == 1 })
+	until(t, "the call waits", func() bool { return inQueue(i) == 1 })
 	cancel(&upstream.Cancelled{Reason: "enough"})
 	if f := failure(t, await(t, given), upstream.Aborted); f.Detail != "enough" || f.Sent {
 		t.Errorf("got %+v", f)
@@ -177,11 +184,11 @@ func TestServerDiesWithCallsWaiting(t *testing.T) {
 	waiting := make(chan *upstream.Failure, n)
 	release := w.hold(i)
 	go func() { dying <- w.try(i, toolCall("exit", "")) }() // ends with the server
-	until(t, "the call waits", func() bool { return i.waiting.Load() == 1 })
+	until(t, "the call waits", func() bool { return inQueue(i) == 1 })
 	for range n {
 		go func() { waiting <- w.try(i, toolCall("echo", "")) }() // ends with the server
 	}
-	until(t, "the calls wait", func() bool { return i.waiting.Load() == n+1 })
+	until(t, "the calls wait", func() bool { return inQueue(i) == n+1 })
 	release()
 	if f := await(t, dying); f == nil || f.Word != upstream.Closed || !f.Sent {
 		t.Errorf("got %+v", f)

@@ -58,6 +58,7 @@ func (w *world) server(args ...string) *config.Server {
 		ID: "fake", Scope: config.User, Source: filepath.Join(w.dir, "mcp.yaml"), Digest: "sha256:" + strings.Join(args, "\x00"),
 		Command: mcptest.FakeServerCommand(w.t), Args: append([]string{"-events", w.events}, args...),
 		Timeout: mcptest.Bound, MaxTimeout: mcptest.Bound, StartTimeout: mcptest.Bound, Class: config.ClassExecute,
+		Start: "lazy", IdleStop: 10 * time.Minute, RestartDelay: time.Minute, Breaker: config.Breaker{Failures: 5, Cooldown: 30 * time.Second},
 		MaxConcurrency: 8, Queue: 64, MaxMessageBytes: 4 << 20, MaxQueueBytes: 4 << 20, Protocol: "auto", Enabled: true,
 	}
 }
@@ -89,6 +90,13 @@ func (w *world) get(a *trust.Approved) *Instance {
 // starts is how many processes were started so far.
 func (w *world) starts() int { return len(mcptest.Events(w.t, w.events, "start")) }
 
+// berths is how many keys the pool knows.
+func (w *world) berths() int {
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
+	return len(w.pool.berths)
+}
+
 // lists is how many times a list was asked for so far.
 func (w *world) lists() (n int) {
 	for _, e := range mcptest.Events(w.t, w.events, "recv") {
@@ -106,7 +114,7 @@ func toolCall(tool, arguments string) upstream.Call {
 
 // try makes a call and is the failure it came to, nil for an answer.
 func (w *world) try(i *Instance, call upstream.Call) *upstream.Failure {
-	_, _, err := i.Do(w.t.Context(), call)
+	_, _, err := i.Do(w.t.Context(), "s", call)
 	var f *upstream.Failure
 	if err != nil && !errors.As(err, &f) {
 		w.t.Errorf("an error that is no *upstream.Failure: %v", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,14 +120,36 @@ func connect(o Options, p *process) *Client {
 		MaxMessage: o.MaxMessage, MaxQueue: o.MaxQueue,
 		WriteTimeout: config.StdinTimeout, OnError: c.writeFailed,
 	})
-	go c.log.drain(p.stderr) // ends when stderr ends, or teardown closes it
-	go c.read(p.stdout)      // ends when stdout ends, or teardown closes it
-	go c.supervise()         // ends with the teardown it does
+	go c.guard(func() { c.log.drain(p.stderr) }) // ends when stderr ends, or teardown closes it
+	go c.guard(func() { c.read(p.stdout) })      // ends when stdout ends, or teardown closes it
+	go c.guard(c.supervise)                      // ends with the teardown it does
 	return c
+}
+
+// guard is what the client's goroutines run under: a panic in one of them ends
+// the connection and no more (R26).
+func (c *Client) guard(run func()) {
+	defer func() {
+		if c.o.Panicked == nil {
+			return
+		}
+		if v := recover(); v != nil {
+			c.o.Panicked("server "+c.o.Server, v, debug.Stack())
+			c.fail(Failure{Word: Aborted, Detail: "an internal error of postern"})
+		}
+	}()
+	run()
 }
 
 // supervise waits for the first sign of an end and takes the process down.
 func (c *Client) supervise() {
+	var t Teardown
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.teardown, c.state = t, closed
+		close(c.released)
+	}()
 	select {
 	case <-c.down:
 	case <-c.proc.exited:
@@ -136,13 +159,8 @@ func (c *Client) supervise() {
 	c.settle()
 	c.fail(Failure{Word: Closed, Detail: c.ending()})
 	c.w.Close(config.FlushGrace) // what was still queued is no use to anyone if it fails
-	t := c.proc.teardown()
+	t = c.proc.teardown()
 	c.log.finish(t)
-	c.mu.Lock()
-	c.teardown = t
-	c.state = closed
-	c.mu.Unlock()
-	close(c.released)
 }
 
 // settle gives exit status, last answers and last stderr a moment to arrive,
@@ -225,6 +243,17 @@ func (c *Client) Err() *Failure {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cause
+}
+
+// Exited reports whether the child's process has exited. It asks the system,
+// so that it is true at once, before Err and Done tell (MB-021).
+func (c *Client) Exited() bool {
+	select {
+	case <-c.proc.exited:
+		return true
+	default:
+		return c.proc.ended()
+	}
 }
 
 // Close ends calls in flight as aborted, closes the child's stdin, and waits

@@ -35,6 +35,10 @@ type Options struct {
 	// Notify gets every notification but progress and cancelled. It is called
 	// from the reader goroutine, in order, and must not block. May be nil.
 	Notify func(m wire.Message)
+	// Panicked is told of a panic in one of the client's goroutines, callbacks
+	// included: where, what it said and the stack. The connection ends then, and
+	// nothing else does (R26). It must not panic. nil lets panics end the process.
+	Panicked func(where string, value any, stack []byte)
 }
 
 // The two eras of the protocol, as Info and Options name them.

@@ -31,6 +31,7 @@ type process struct {
 	pid                   int
 	stdin, stdout, stderr *os.File
 	group                 group
+	ended                 func() bool   // see leader
 	exited                chan struct{} // closed once the leader was seen to exit
 	exit                  string        // how; written before exited is closed
 	release               chan struct{} // closed when the group is signalled no more
@@ -55,6 +56,9 @@ type leader interface {
 	pid() int
 	// await blocks until the leader has exited, without reaping it, and says how.
 	await() string
+	// ended asks, without waiting, whether the leader has exited. It is asked
+	// before await returned only, and may always say no.
+	ended() bool
 	// reap waits for a leader that has exited. Its ids may be reused after that.
 	reap()
 }
@@ -79,7 +83,7 @@ func start(ctx context.Context, l trust.Launch, mark string) (*process, error) {
 		p.closePipes()
 		return nil, spawnError(l.Path, err)
 	}
-	p.pid, p.group = child.pid(), child
+	p.pid, p.group, p.ended = child.pid(), child, child.ended
 	go p.watch(child) // ends when the leader exited and release is closed
 	return p, nil
 }

@@ -59,6 +59,9 @@ func (c *child) await() string {
 	}
 }
 
+// ended is left to the kernel queue, which await reads.
+func (c *child) ended() bool { return false }
+
 func exitText(s syscall.WaitStatus) string {
 	if s.Signaled() {
 		return fmt.Sprintf("signal: %s", s.Signal())

@@ -181,6 +181,13 @@ func (c *child) await() string {
 	}
 }
 
+func (c *child) ended() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, c.id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	pid, _ := childInfo(&info)
+	return err == unix.ECHILD || err == nil && pid == c.id
+}
+
 // adopt returns when the leader has exited, and until then waits now and then
 // for those of its group that ended as our own children.
 func (c *child) adopt(pidfd int) {

@@ -36,6 +36,9 @@ func (c *child) await() string {
 	return st.String()
 }
 
+// ended is left to await, which alone may ask the system.
+func (c *child) ended() bool { return false }
+
 func (c *child) reap() {}
 
 // signal can only end the process by force; the soft step is the closed stdin.

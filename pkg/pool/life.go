@@ -1,0 +1,101 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"postern/pkg/trust"
+	"postern/pkg/upstream"
+)
+
+// run is the life of one process: wait for the one before, start, wait for the
+// end, tear down, forget.
+func (p *Pool) run(life context.Context, b *berth, e, before *entry, a *trust.Approved) {
+	defer p.watch.Done()
+	defer p.left(b, e)
+	if before != nil {
+		<-before.gone // its teardown has begun and is bounded
+	}
+	i, err := p.attempt(life, b, a)
+	p.arrived(life, b, e, i, err)
+	if err != nil {
+		return
+	}
+	p.contain("server "+i.server.ID, p.announce)
+	select {
+	case <-i.client.Done():
+	case <-life.Done():
+	}
+	p.mu.Lock()
+	p.bury(b, e)
+	p.mu.Unlock()
+	p.stop(i.client)
+}
+
+// attempt is start under the recover of this instance (R26).
+func (p *Pool) attempt(life context.Context, b *berth, a *trust.Approved) (i *Instance, err error) {
+	err = &upstream.Failure{Word: upstream.Aborted, Server: a.Server().ID, Phase: "start", Detail: internal}
+	p.contain("server "+a.Server().ID, func() { i, err = p.start(life, b, a) })
+	return i, err
+}
+
+// arrived notes what a start came to, and tells those who wait; a failed one
+// counts once, however many they are (R24). One that was given up by us says
+// nothing about the server.
+func (p *Pool) arrived(life context.Context, b *berth, e *entry, i *Instance, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	var f *upstream.Failure
+	switch {
+	case err == nil:
+		b.breaker.started()
+		b.used = now
+		i.queue.resize(b.server().MaxConcurrency, b.server().Queue) // it may have changed meanwhile
+	case life.Err() != nil:
+	case errors.As(err, &f):
+		b.breaker.startFailed(now)
+		b.again(now)
+	default: // nothing was executed
+		b.again(now)
+	}
+	e.ending = e.ending || err != nil
+	e.instance, e.err = i, err
+	close(e.ready)
+	p.nudge()
+}
+
+// bury notes that the process of e has ended, unless somebody ended it or it is
+// noted already. The caller holds mu.
+func (p *Pool) bury(b *berth, e *entry) {
+	if e == nil || e.ending || !e.started() {
+		return
+	}
+	e.ending = true
+	b.died(time.Now(), time.Since(e.instance.since), e.instance.ending())
+	p.nudge()
+}
+
+// left is the end of e: nothing of it is there any more.
+func (p *Pool) left(b *berth, e *entry) {
+	e.end()
+	p.mu.Lock()
+	if b.entry == e {
+		b.entry = nil
+	}
+	p.nudge()
+	p.mu.Unlock()
+	close(e.gone)
+}
+
+// stop tears a process group down, waits for it, and notes what survived.
+func (p *Pool) stop(c connection) {
+	t := c.Close()
+	if t.Complete {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.survivors = append(p.survivors, t)
+}
