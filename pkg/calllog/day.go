@@ -3,10 +3,8 @@ package calllog
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +13,9 @@ import (
 
 // dayFile is one file of the log by name.
 type dayFile struct {
-	day time.Time // midnight UTC
-	n   int       // 0 for DATE.jsonl
+	day   time.Time // midnight UTC
+	owner string    // HOST-PID of the only one who writes to it; "" = all write to it
+	n     int       // 0 for the first
 }
 
 const suffix = ".jsonl"
@@ -24,10 +23,14 @@ const suffix = ".jsonl"
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
 func (f dayFile) name() string {
-	if f.n == 0 {
-		return f.day.Format(time.DateOnly) + suffix
+	name := f.day.Format(time.DateOnly)
+	if f.owner != "" {
+		name += "." + f.owner
 	}
-	return fmt.Sprintf("%s.%d%s", f.day.Format(time.DateOnly), f.n, suffix)
+	if f.n > 0 {
+		name += "." + strconv.Itoa(f.n)
+	}
+	return name + suffix
 }
 
 // parseDayFile accepts exactly the names that name gives, since what it accepts
@@ -37,21 +40,51 @@ func parseDayFile(name string) (dayFile, bool) {
 	if !ok {
 		return dayFile{}, false
 	}
-	date, number, numbered := strings.Cut(stem, ".")
-	day, err := time.Parse(time.DateOnly, date)
+	parts := strings.Split(stem, ".")
+	day, err := time.Parse(time.DateOnly, parts[0])
 	if err != nil {
 		return dayFile{}, false
 	}
 	f := dayFile{day: day}
-	if numbered {
-		if f.n, err = strconv.Atoi(number); err != nil {
-			return dayFile{}, false
-		}
+	rest := parts[1:]
+	if len(rest) > 0 && isOwner(rest[0]) {
+		f.owner, rest = rest[0], rest[1:]
+	}
+	if len(rest) == 1 {
+		f.n, _ = strconv.Atoi(rest[0]) // what is no number gives another name
 	}
 	return f, f.name() == name
 }
 
-// dayFiles lists the files of the log, oldest rows first. No folder is no files.
+// ownerOf is the owner's part of a file name: the host, in the letters that
+// isOwner accepts, and the process.
+func ownerOf(host string, pid int) string {
+	safe := func(r rune) rune {
+		if isOwnerLetter(r) {
+			return r
+		}
+		return '_'
+	}
+	host = strings.Map(safe, host)
+	return cmp.Or(host[:min(len(host), 64)], "host") + "-" + strconv.Itoa(pid)
+}
+
+func isOwner(s string) bool {
+	dash := strings.LastIndexByte(s, '-')
+	if dash < 1 || strings.ContainsFunc(s, func(r rune) bool { return !isOwnerLetter(r) }) {
+		return false
+	}
+	_, err := strconv.ParseUint(s[dash+1:], 10, 32)
+	return err == nil
+}
+
+func isOwnerLetter(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_'
+}
+
+// dayFiles lists the files of the log: by day, those of a day that all write to
+// first, each owner's in the order in which they were written. No folder is no
+// files.
 func dayFiles(dir string) ([]dayFile, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,22 +100,7 @@ func dayFiles(dir string) ([]dayFile, error) {
 		}
 	}
 	slices.SortFunc(files, func(a, b dayFile) int {
-		return cmp.Or(a.day.Compare(b.day), cmp.Compare(a.n, b.n))
+		return cmp.Or(a.day.Compare(b.day), cmp.Compare(a.owner, b.owner), cmp.Compare(a.n, b.n))
 	})
 	return files, nil
-}
-
-// prune removes the files of days that lie more than days before today (C83).
-// What cannot be removed stays: the next day's first writer tries again.
-func prune(dir string, today time.Time, days int) {
-	files, err := dayFiles(dir)
-	if err != nil {
-		return
-	}
-	oldest := today.AddDate(0, 0, -days)
-	for _, f := range files {
-		if f.day.Before(oldest) {
-			_ = os.Remove(filepath.Join(dir, f.name()))
-		}
-	}
 }

@@ -2,8 +2,10 @@ package calllog
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/wire"
 )
 
@@ -58,4 +60,37 @@ func (m *matcher) judge(line []byte) (row, wanted bool) {
 		}
 	}
 	return true, true
+}
+
+// rowEnd is when the call of a row ended, which is what the rows of a file are
+// ordered by.
+func rowEnd(line []byte) (end time.Time, ok bool) {
+	var spans [2]wire.Span
+	if wire.Lookup(line, []string{"ts", "latency_ms"}, spans[:]) != nil {
+		return time.Time{}, false
+	}
+	return endOf(spans[0].Of(line), spans[1].Of(line))
+}
+
+// endOf is rowEnd from the raw values.
+func endOf(ts, latency []byte) (end time.Time, ok bool) {
+	start, ok := parseTS(ts)
+	if !ok {
+		return time.Time{}, false
+	}
+	ms, err := strconv.ParseFloat(string(latency), 64)
+	if err != nil || ms < 0 {
+		ms = 0
+	}
+	ms = min(ms, float64(config.LogLongestCall/time.Millisecond))
+	return start.Add(time.Duration(ms * float64(time.Millisecond))), true
+}
+
+// parseTS reads the raw value of a start time.
+func parseTS(raw []byte) (time.Time, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return time.Time{}, false
+	}
+	t, err := time.Parse(time.RFC3339Nano, string(raw[1:len(raw)-1]))
+	return t, err == nil
 }

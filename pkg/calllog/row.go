@@ -1,13 +1,8 @@
 package calllog
 
 import (
-	"bytes"
 	"encoding/json"
-	"strings"
 	"time"
-	"unicode/utf8"
-
-	"postern/pkg/config"
 )
 
 // Version is the "v" of the rows this package writes.
@@ -61,6 +56,10 @@ type Row struct {
 	Via      string `json:"via,omitempty"`
 	ArgsHash string `json:"args_hash,omitempty"` // of the arguments in canonical form
 
+	// Args are the arguments with every secret taken out, compact JSON of at most
+	// LogArgsBytes. What is no JSON on one line, or longer, is left out.
+	Args json.RawMessage `json:"args,omitempty"`
+
 	Outcome Outcome `json:"outcome"`
 	Step    string  `json:"step,omitempty"`   // of the line, that ended the call
 	Word    string  `json:"word,omitempty"`   // why it failed, from a closed list
@@ -78,64 +77,4 @@ type Row struct {
 type Claimed struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
-}
-
-// line is r as it stands in the file, newline included.
-func (r *Row) line() ([]byte, error) {
-	b, err := r.encode(config.LogStringBytes)
-	if err == nil && len(b) > config.LogRowBytes {
-		// Escapes made the strings grow up to sixfold. A quarter of the length
-		// fits whatever is in them.
-		b, err = r.encode(config.LogStringBytes / 4)
-	}
-	return b, err
-}
-
-func (r *Row) encode(max int) ([]byte, error) {
-	cut := *r
-	if r.Claimed != nil {
-		claimed := *r.Claimed // shared by the rows of a session
-		cut.Claimed = &claimed
-	}
-	for _, s := range cut.strings() {
-		*s = shorten(*s, max)
-	}
-	cut.Outcome = Outcome(shorten(string(cut.Outcome), max))
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	// An outer member hides the inner one of the same name. The head comes
-	// first, and ts always has nine digits, so that it also sorts as text.
-	err := enc.Encode(struct {
-		V  int    `json:"v"`
-		ID string `json:"id"`
-		TS string `json:"ts"`
-		*Row
-	}{cut.V, cut.ID, cut.TS.UTC().Format("2006-01-02T15:04:05.000000000Z"), &cut})
-	return b.Bytes(), err
-}
-
-// strings are all the texts of a row.
-func (r *Row) strings() []*string {
-	all := []*string{
-		&r.ID, &r.Writer, &r.Caller, &r.Session, &r.ConfigHash, &r.Launch, &r.Scope, &r.Project, &r.Upstream,
-		&r.Tool, &r.Tier, &r.Via, &r.ArgsHash, &r.Step, &r.Word, &r.Reason, &r.Rule,
-	}
-	if r.Claimed != nil {
-		all = append(all, &r.Claimed.Name, &r.Claimed.Version)
-	}
-	return all
-}
-
-// shorten cuts s to at most max bytes, the last of which then are "…".
-func shorten(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	const mark = "…"
-	end := max - len(mark)
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return strings.ToValidUTF8(s[:end], "\uFFFD") + mark
 }

@@ -1,22 +1,26 @@
 package calllog
 
 import (
-	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"postern/pkg/config"
+	"postern/pkg/state"
 )
 
 // Options of Open. Days and MaxFile come from the configuration.
 type Options struct {
-	Days    int              // days kept besides today; 0 keeps all
-	MaxFile int64            // bytes after which a day goes on in a next file; 0 = no limit
-	Now     func() time.Time // nil is time.Now
+	Days    int                   // days kept besides today; 0 keeps all
+	MaxFile int64                 // bytes after which a day goes on in a next file; 0 = no limit
+	Now     func() time.Time      // nil is time.Now
+	Network func(dir string) bool // whether dir is on a network file system; nil asks the system
 }
 
-// Writer appends rows to the log from a goroutine of its own. Its methods may
+// Writer appends rows to the log from a goroutine of its own, as many at a time
+// as are waiting and one write takes. Its methods may
 // be called concurrently, and a nil *Writer takes every row and does nothing, so
 // that a gateway without a writable home works on (C6).
 type Writer struct {
@@ -28,14 +32,19 @@ type Writer struct {
 	queue   []entry
 	busy    int // rows the goroutine has taken and not yet dealt with
 	closed  bool
-	dropped uint64 // all that were lost
+	refused uint64 // rows that found no place in the queue
+	failed  uint64 // rows that could not be written
 
 	// For the goroutine alone.
-	out     appender
-	id      string
-	written uint64
-	told    uint64 // of dropped, how many a written row has told
-	err     error  // of closing the file
+	out   appender
+	id    string
+	taken uint64 // rows that left the queue
+	told  uint64 // of the lost ones, how many a written row has told
+	lines []byte // of one write
+	ends  []int  // of the rows in it
+	err   error  // of closing the file
+
+	tornTold uint64 // what told is once mend succeeds
 }
 
 // keepRows is how many rows' memory an idle queue keeps.
@@ -54,11 +63,22 @@ func Open(dir string, o Options) (*Writer, error) {
 	if now == nil {
 		now = time.Now
 	}
+	if err := state.EnsureDir(dir); err != nil {
+		return nil, err
+	}
 	w := &Writer{
 		now: now, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		out: appender{dir: dir, days: o.Days, maxFile: o.MaxFile}, id: NewID(now()),
 	}
-	if _, err := w.out.open(dayFile{day: dayOf(now())}); err != nil {
+	if o.Network == nil {
+		o.Network = onNetwork
+	}
+	if o.Network(dir) {
+		// There appending is not one step: two writers would overwrite each other.
+		host, _ := os.Hostname() // without one the process id must do
+		w.out.owner = ownerOf(host, os.Getpid())
+	}
+	if _, _, err := w.out.seek(now(), 0); err != nil {
 		return nil, err
 	}
 	go w.run() // ends when Close was called and the queue is empty
@@ -101,7 +121,7 @@ func (w *Writer) Dropped() uint64 {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.dropped
+	return w.refused + w.failed
 }
 
 // Close takes no more rows and waits, for at most max, until the queued ones are
@@ -132,7 +152,7 @@ func (w *Writer) push(e entry, limit int) bool {
 	if ok {
 		w.queue = append(w.queue, e)
 	} else {
-		w.dropped++
+		w.refused++
 	}
 	w.mu.Unlock()
 	if ok {
@@ -159,14 +179,15 @@ func (w *Writer) run() {
 		w.mu.Unlock()
 		if len(batch) == 0 {
 			if closed {
+				w.mend()
 				w.err = w.out.close()
 				return
 			}
 			<-w.wake
 			continue
 		}
-		for i := range batch {
-			w.write(&batch[i])
+		for done := 0; done < len(batch); {
+			done += w.write(batch[done:])
 		}
 		clear(batch) // drop what the rows point to
 		if cap(batch) > keepRows {
@@ -175,38 +196,66 @@ func (w *Writer) run() {
 	}
 }
 
-// write gives one row its number and writes it.
-func (w *Writer) write(e *entry) {
+// write numbers as many rows as one write takes, at least one, writes them and
+// returns how many these were.
+func (w *Writer) write(batch []entry) int {
+	w.mend()
 	w.mu.Lock()
-	dropped := w.dropped
+	refused, lost := w.refused, w.refused+w.failed
 	w.mu.Unlock()
-	r, now := &e.row, w.now()
-	r.V, r.Writer, r.Dropped = Version, w.id, dropped-w.told
-	r.Seq = w.written + dropped + 1 // lost rows have numbers too
-	if r.TS.IsZero() {
-		r.TS = now
+	now := w.now()
+	w.lines, w.ends = append(w.lines[:0], '\n'), w.ends[:0]
+	for i := range batch {
+		r := &batch[i].row
+		r.V, r.Writer, r.Seq, r.Dropped = Version, w.id, w.taken+uint64(i)+refused+1, 0
+		if i == 0 {
+			r.Dropped = lost - w.told
+		}
+		if r.TS.IsZero() {
+			r.TS = now
+		}
+		if r.ID == "" {
+			r.ID = NewID(now)
+		}
+		longer := r.appendLine(w.lines)
+		if i > 0 && len(longer) > config.LogRowBytes {
+			break
+		}
+		w.lines, w.ends = longer, append(w.ends, len(longer)-1)
 	}
-	if r.ID == "" {
-		r.ID = NewID(now)
+	n := len(w.ends)
+	w.taken += uint64(n)
+	written := 0
+	if w.out.rest == nil { // else the disk is full: a row waits for its other half
+		// Whatever the error is, the rows behind what was written are lost.
+		if written, _ = w.out.write(w.lines, now); w.out.rest != nil {
+			w.tornTold = lost
+		}
 	}
-	line, err := r.line()
-	if err == nil && len(line) > config.LogRowBytes {
-		err = errors.New("row too long")
-	}
-	if err == nil {
-		err = w.out.write(line, now)
+	whole, _ := slices.BinarySearch(w.ends, written+1)
+	if whole > 0 {
+		w.told = lost
 	}
 	w.mu.Lock()
-	w.busy--
-	if err != nil {
-		w.dropped++
-	}
+	w.busy -= n
+	w.failed += uint64(n - whole)
 	w.mu.Unlock()
-	if err == nil {
-		w.written++
-		w.told = dropped
+	for i := range batch[:n] {
+		if done := batch[i].done; done != nil {
+			done <- i < whole
+		}
 	}
-	if e.done != nil {
-		e.done <- err == nil
+	return n
+}
+
+// mend writes the other half of a row that an earlier write broke off in, once
+// there is room again. Until then nothing else is written.
+func (w *Writer) mend() {
+	if w.out.rest == nil || !w.out.resume() {
+		return
 	}
+	w.told = w.tornTold
+	w.mu.Lock()
+	w.failed-- // so long it counted as lost
+	w.mu.Unlock()
 }

@@ -216,10 +216,7 @@ func TestTruncatedRemovedAndRenamedFiles(t *testing.T) { // MB-231
 
 func TestFilesBySize(t *testing.T) { // C80
 	dir := logDir(t)
-	line, err := (&Row{V: 1, ID: NewID(noon), Writer: NewID(noon), Seq: 1, Outcome: OK}).line()
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := (&Row{V: 1, ID: NewID(noon), Writer: NewID(noon), Seq: 1, TS: noon, Outcome: OK}).appendLine(nil)
 	w := open(t, dir, Options{MaxFile: int64(2 * len(line))})
 	other := open(t, dir, Options{MaxFile: int64(2 * len(line))})
 	for range 5 {
@@ -358,7 +355,7 @@ func TestWriteFails(t *testing.T) { // C6, C81
 	put(t, w, Row{Outcome: OK})
 	// A folder in the place of the file: nothing can be written, also for root.
 	path := filepath.Join(dir, "2026-09-03.jsonl")
-	if err := os.Rename(path, path+".away"); err != nil {
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -379,29 +376,52 @@ func TestWriteFails(t *testing.T) { // C6, C81
 	}
 }
 
-func TestPartialWriteIsEnded(t *testing.T) { // C82, a disk that fills up in the middle of a row
-	dir := logDir(t)
-	w := open(t, dir, Options{})
-	put(t, w, Row{Outcome: OK})
-	size := int64(len(file(t, dir, "2026-09-03.jsonl")))
+// TestHalfARow (C82): a disk that fills up in the middle of a row damages none.
+// The row is completed once there is room, unless another writer was there.
+func TestHalfARow(t *testing.T) {
+	for _, other := range []bool{false, true} {
+		dir := logDir(t)
+		w, w2 := open(t, dir, Options{}), open(t, dir, Options{})
+		put(t, w, Row{Outcome: OK})
+		full := limitFiles(t, int64(len(file(t, dir, "2026-09-03.jsonl"))+10))
+		for range 3 {
+			if w.AppendWait(Row{Outcome: Denied}, patience) {
+				t.Fatal("the row went past the limit")
+			}
+		}
+		if got := w.Dropped(); got != 3 {
+			t.Errorf("%d dropped on a full disk, want 3", got)
+		}
+		full()
+		dropped, lines := uint64(2), 4
+		if other {
+			put(t, w2, Row{Outcome: ToolError})
+			dropped, lines = 3, 5
+		}
+		put(t, w, Row{Outcome: Cancelled})
+		got := strings.Split(file(t, dir, "2026-09-03.jsonl"), "\n")
+		last := got[len(got)-2]
+		if len(got) != lines || json.Valid([]byte(got[1])) == other || !strings.Contains(last, `"seq":5,`) ||
+			!strings.HasSuffix(last, fmt.Sprintf(`,"dropped":%d}`, dropped)) || w.Dropped() != dropped {
+			t.Errorf("other writer %v: %d dropped, %q", other, w.Dropped(), got)
+		}
+	}
+}
+
+// limitFiles keeps this process from writing past size, until restore is called.
+func limitFiles(t *testing.T, size int64) (restore func()) {
+	t.Helper()
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size + 10), Max: old.Max}); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size), Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}
-	ok := w.AppendWait(Row{Outcome: Denied}, patience)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
-	if ok {
-		t.Fatal("the row went past the limit")
-	}
-	put(t, w, Row{Outcome: Cancelled})
-	lines := strings.Split(file(t, dir, "2026-09-03.jsonl"), "\n")
-	if len(lines) != 4 || len(lines[1]) != 10 || !json.Valid([]byte(lines[2])) {
-		t.Errorf("%q", lines)
+	return func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
