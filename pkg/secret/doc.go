@@ -36,4 +36,34 @@
 //	            one newline at the end is dropped
 //	file:PATH   an absolute path or ~/…; a regular file of ours that nobody else
 //	            may write or read; one newline at the end is dropped
+//
+// # Redaction (S5)
+//
+// A [Redactor] takes secrets out of whatever is kept or shown: the strings,
+// numbers and member names of JSON, each by itself, and texts. Each becomes
+// [redacted:RULE]; where several rules meet, the first of these is named:
+//
+//	value    a value of 6 bytes or more that the Redactor was told of, and each
+//	         line of one, as it is, in base64, base64url or hexadecimal, with
+//	         percent signs or backslash escapes, alone or inside of more
+//	member   what stands under a name that, without _ and - and case, ends in
+//	         password passwd secret token apikey accesskey privatekey authorization
+//	         cookie credential passphrase, or the plural (but tokens: a number);
+//	         null, true, false and "" stay
+//	shape    gh?_ github_pat_ glpat- sk- xox?- AKIA ASIA AIza pst_, a JSON web token,
+//	         PEM, and the user:pass of //user:pass@
+//	query    what NAME= gives to such a name, in a URL or elsewhere, and the rest of
+//	         a line behind Authorization:, Cookie: and X-Api-Key:
+//
+// A string of JSON that holds JSON loses its secret members as well. Marks in the
+// text stay what they are, so that redacting twice is redacting once. JSON that is
+// cut to a size is cut after that: [cut:N] stands behind the beginning of a
+// string with N bytes missing and for N elements of an array, and a member
+// "[cut]":N for N members of an object.
+//
+// # The key of an installation
+//
+// The file state/key is 32 random bytes, 0600. It is made once, under the lock
+// key.lock, by the first who needs it. Hashes that must not be guessed are
+// HMACs under it. Who removes it makes the hashes of before and after differ.
 package secret

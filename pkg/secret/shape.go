@@ -8,17 +8,18 @@ import (
 // shape is a credential that is known by how it begins.
 type shape struct {
 	prefix string
-	chars  string // ? in the prefix: one of these
-	min    int    // bytes behind the prefix
+	any    string // one of these bytes follows, if there are any
+	end    string // then this
+	min    int    // bytes behind that
 	plain  int    // the same for one without a digit, which may be a word; 0 is min
 }
 
 var knownShapes = []shape{
-	{prefix: "gh?_", chars: "pousr", min: 8},
+	{prefix: "gh", any: "pousr", end: "_", min: 8},
 	{prefix: "github_pat_", min: 8},
 	{prefix: "glpat-", min: 8},
 	{prefix: "sk-", min: 10, plain: 20},
-	{prefix: "xox?-", chars: "abceoprs", min: 8},
+	{prefix: "xox", any: "abceoprs", end: "-", min: 8},
 	{prefix: "AKIA", min: 12}, {prefix: "ASIA", min: 12},
 	{prefix: "AIza", min: 20},
 	{prefix: "pst_", min: 8},
@@ -89,29 +90,30 @@ func credential(word string) int {
 const minJWTHead = 8
 
 func isToken(s string) bool {
-	for _, k := range knownShapes {
+	switch s[0] {
+	case 'g', 's', 'x', 'A', 'p':
+	default:
+		return false
+	}
+	for i := range knownShapes {
+		k := &knownShapes[i]
 		rest, ok := k.cut(s)
-		if !ok || len(rest) < k.min {
-			continue
-		}
-		if len(rest) >= k.plain || strings.ContainsAny(rest, "0123456789") {
+		if ok && len(rest) >= k.min && (len(rest) >= k.plain || strings.ContainsAny(rest, "0123456789")) {
 			return true
 		}
 	}
 	return false
 }
 
-// cut is s behind the prefix.
-func (k shape) cut(s string) (rest string, ok bool) {
-	head, tail, any := strings.Cut(k.prefix, "?")
-	if !any {
-		return strings.CutPrefix(s, k.prefix)
+// cut is s behind what k begins with.
+func (k *shape) cut(s string) (rest string, ok bool) {
+	if rest, ok = strings.CutPrefix(s, k.prefix); !ok || k.any == "" {
+		return rest, ok
 	}
-	n := len(head)
-	if len(s) <= n || s[:n] != head || strings.IndexByte(k.chars, s[n]) < 0 {
+	if rest == "" || strings.IndexByte(k.any, rest[0]) < 0 {
 		return "", false
 	}
-	return strings.CutPrefix(s[n+1:], tail)
+	return strings.CutPrefix(rest[1:], k.end)
 }
 
 // userinfo is the length of `user:pass` at the beginning of an authority, 0 when
