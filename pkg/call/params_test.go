@@ -1,0 +1,122 @@
+package call
+
+import (
+	"slices"
+	"testing"
+
+	"postern/pkg/wire"
+)
+
+// R4, R2: the name is spliced in, the token is found, every other byte stays;
+// what two readers could understand differently is refused.
+func TestUpstreamParams(t *testing.T) {
+	for _, c := range []struct{ in, want, token string }{
+		{``, `{"name":"get"}`, ""},
+		{`{}`, `{"name":"get"}`, ""},
+		{`{"name":"fake__get","arguments":{"n":1.0}}`, `{"name":"get","arguments":{"n":1.0}}`, ""},
+		{`{ "arguments":{} , "name" : "x" }`, `{ "arguments":{} , "name" : "get" }`, ""},
+		{`{"arguments":{"name":"x"}}`, `{"name":"get","arguments":{"name":"x"}}`, ""},
+		{`{"_meta":{"progressToken":"a"},"name":"a long exposed name"}`, `{"_meta":{"progressToken":"a"},"name":"get"}`, `"a"`},
+		{`{"name":"n","_meta":{"x":{"progressToken":1},"progressToken":9007199254740993}}`, `{"name":"get","_meta":{"x":{"progressToken":1},"progressToken":9007199254740993}}`, `9007199254740993`},
+		{`{"_meta":{"progressToken":5}}`, `{"name":"get","_meta":{"progressToken":5}}`, "5"},
+		{`{"_meta":[],"name":1}`, `{"_meta":[],"name":"get"}`, ""},
+		{`{"_meta":null}`, `{"name":"get","_meta":null}`, ""},
+		{`{"unknown":{"a":[1e400]},"name":"n"}`, `{"unknown":{"a":[1e400]},"name":"get"}`, ""},
+	} {
+		if err := checkParams([]byte(c.in)); err != nil {
+			t.Errorf("%s: %v", c.in, err)
+		}
+		got, token, err := upstreamParams([]byte(c.in), "get")
+		if err != nil || string(got) != c.want || string(token.Of(got)) != c.token {
+			t.Errorf("%s: got %s, token %s, %v", c.in, got, token.Of(got), err)
+		}
+	}
+	for _, in := range []string{
+		`{"name":"a","name":"b"}`, `{"name":"a","Name":"b"}`, `{"_meta":{},"_META":{}}`, `{"arguments":{},"Arguments":{}}`,
+		`{"_meta":{"progressToken":1,"progresstoken":2}}`, `[]`, `5`, `"x"`,
+	} {
+		if err := checkParams([]byte(in)); err == nil {
+			t.Errorf("%s was accepted", in)
+		}
+	}
+}
+
+// The names of a schema's required members that arguments lack.
+func TestMissingRequired(t *testing.T) {
+	for _, c := range []struct {
+		schema, arguments string
+		want              []string
+	}{
+		{`{"required":["a","b"]}`, `{"b":null}`, []string{"a"}},
+		{`{"required":["a"]}`, ``, []string{"a"}},
+		{`{"required":["a"]}`, `{"A":1}`, nil}, // another spelling: nobody knows what was meant
+		{`{"required":["a"]}`, `{"x":{"a":1}}`, []string{"a"}},
+		{`{"required":[]}`, `{}`, nil},
+		{`{"required":"a"}`, `{}`, nil},
+		{`{"required":[1]}`, `{}`, nil},
+		{`{"properties":{"a":{}}}`, `{}`, nil},
+		{`{`, `{}`, nil},
+		{``, ``, nil},
+		{`{"required":["a"]}`, `[]`, nil},
+	} {
+		if got := missingRequired([]byte(c.schema), []byte(c.arguments)); !slices.Equal(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.schema, c.arguments, got, c.want)
+		}
+	}
+}
+
+// C80: the hash is of the canonical form: spelling does not matter, values do.
+func TestArgsHash(t *testing.T) {
+	same := [][]string{
+		{`{"a":1,"b":"x"}`, `{ "b":"\u0078", "a":1.0 }`, `{"b":"x","a":1e0}`},
+		{``, `{}`, `{ }`},
+		{`{"n":9007199254740993}`},
+		{`{"n":9007199254740992}`},
+		{`{"a":[1,2]}`}, {`{"a":[2,1]}`},
+	}
+	seen := map[string]int{}
+	for n, group := range same {
+		for _, arguments := range group {
+			hash := argsHash([]byte(arguments))
+			if len(hash) != len("sha256:")+64 {
+				t.Fatalf("%s: %q", arguments, hash)
+			}
+			if other, known := seen[hash]; known && other != n {
+				t.Errorf("%s has the hash of group %d", arguments, other)
+			}
+			seen[hash] = n
+		}
+	}
+	if len(seen) != len(same) {
+		t.Errorf("%d hashes for %d values", len(seen), len(same))
+	}
+	if got := argsHash([]byte(`{"a":1,"a":2}`)); got != "" {
+		t.Errorf("arguments without a canonical form: %s", got)
+	}
+}
+
+func FuzzUpstreamParams(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"name":"x","arguments":{"a":1},"_meta":{"progressToken":"t"}}`, `{"_meta":{"progressToken":1,"x":2}}`, `[]`, `{"name":1,"Name":2}`} {
+		f.Add([]byte(seed), "tool")
+	}
+	f.Fuzz(func(t *testing.T, params []byte, name string) {
+		m, err := wire.Parse(wire.RequestLine([]byte("1"), "tools/call", params))
+		if err != nil || checkParams(m.ParamsBytes()) != nil {
+			return
+		}
+		got, token, err := upstreamParams(m.ParamsBytes(), name)
+		if err != nil {
+			t.Fatalf("%s was checked, and then %v", params, err)
+		}
+		var spans [1]wire.Span
+		if err := wire.Lookup(got, []string{"name"}, spans[:]); err != nil {
+			t.Fatalf("%s: %v", got, err)
+		}
+		if back := spans[0].Of(got); string(back) != string(wire.Quote(name)) {
+			t.Errorf("the name is %s", back)
+		}
+		if token.Ok() && token.End > len(got) {
+			t.Error("the token lies outside")
+		}
+	})
+}
