@@ -1,5 +1,5 @@
-// Package config owns what was declared: it reads the user's mcp.yaml and a
-// project's .postern/mcp.yaml and .mcp.json, checks them, edits the former, and
+// Package config owns what was declared: it reads the user's mcp.yaml with its
+// drop-ins and a project's .postern/mcp.yaml and .mcp.json, checks them, edits the former, and
 // hands out typed values with every doubt named as a Diagnostic. It starts
 // nothing, resolves no name and expands no value.
 //
@@ -45,8 +45,18 @@
 //	names: {max: 50}
 //
 // Whatever is wrong inside one server costs that server, which keeps its id;
-// whatever is wrong elsewhere refuses the whole file (C11). testdata/v1 holds
+// whatever is wrong elsewhere refuses the user's whole configuration (C11),
+// which is mcp.yaml and the drop-ins together. testdata/v1 holds
 // one file of this version with the digests it must keep.
+//
+// # mcp.d/*.yaml, version 1
+//
+// Drop-ins: the same form as mcp.yaml, read after it in the order of their
+// names, at most MaxDropIns. Hidden files and other endings are not read.
+// `servers`, `secrets` and `policies` add up; of servers with one id the first
+// counts and the other is named, a second policy or secret of one name and a
+// second `defaults`, `path`, `log` or `names` refuse the configuration, because
+// nothing says which of them was meant. Relative paths count from mcp.d.
 //
 // # .postern/mcp.yaml, version 1
 //

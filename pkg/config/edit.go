@@ -178,7 +178,9 @@ func declares(file []byte, id string) error {
 		return err
 	}
 	r := &reader{file: "mcp.yaml", source: "mcp.yaml", scope: User, claims: map[string]string{}}
-	readUser(r, top)
+	u := newUserFile()
+	u.read(r, top)
+	u.finish()
 	for _, d := range r.diags {
 		if d.Server == id && !d.Warning {
 			return d

@@ -8,6 +8,7 @@ import "time"
 // Configuration files (C12).
 const (
 	MaxFileBytes    = 256 << 10 // one configuration file: 128 servers of 2 KiB
+	MaxDropIns      = 64        // files in mcp.d; each costs a look every second
 	MaxServers      = 128       // in one file; more is a generated mistake
 	MaxIDBytes      = 32        // an id becomes half of an exposed tool name
 	MaxCommandBytes = 512       // a path, not a command line
@@ -16,7 +17,7 @@ const (
 	MaxEnv          = 64        // declared variables of one server
 	MaxEnvBytes     = 4096      // the value of one variable
 	MaxCWDBytes     = 512       // a directory
-	MaxPolicies     = 64        // in one file
+	MaxPolicies     = 64        // of one user
 	MaxPatterns     = 256       // in one list of patterns
 	MaxPatternBytes = 512       // one pattern
 	MaxNameBytes    = 32        // a policy's name; it also names files

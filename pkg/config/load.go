@@ -20,14 +20,13 @@ type LoadOptions struct {
 	Project string // real root as FindProject returns it; "" = none
 }
 
-// Load reads the user's file and the project's. It never fails: whatever is
+// Load reads the user's files and the project's. It never fails: whatever is
 // wrong is in Diagnostics, and what is wrong is left out, never guessed.
 func Load(o LoadOptions) *Config {
+	absent := newUserFile()
 	l := &loader{sum: sha256.New(), claims: map[string]string{}, c: &Config{
-		Policies: map[string]*Policy{},
-		Log:      defaultLog(),
-		NamesMax: DefaultNameMax,
-		Stamps:   map[string]state.Stamp{},
+		Policies: absent.policies, Log: absent.log, NamesMax: absent.namesMax,
+		Stamps: map[string]state.Stamp{},
 	}}
 	dir := l.openProject(o.Project)
 	l.user(o.Dirs)
@@ -44,41 +43,6 @@ type loader struct {
 	c      *Config
 	sum    hash.Hash
 	claims map[string]string
-}
-
-func (l *loader) user(dirs state.Dirs) {
-	path := filepath.Join(dirs.Config, "mcp.yaml")
-	l.dropIns(filepath.Join(dirs.Config, "mcp.d"))
-	data, stamp, err := state.ReadFile(path, state.Check{Max: MaxFileBytes, Private: true, Project: l.c.Project})
-	r := &reader{file: path, source: realPath(path), scope: User, claims: l.claims}
-	var u *userFile
-	if top := l.open(r, data, stamp, err, parseYAML); top != nil {
-		u = readUser(r, top)
-	}
-	l.c.Diagnostics = append(l.c.Diagnostics, r.diags...)
-	l.c.Refused = l.c.Refused || r.outside
-	if u == nil || l.c.Refused {
-		return
-	}
-	l.c.Servers, l.c.Policies, l.c.Defaults = u.servers, u.policies, u.defaults
-	l.c.Log, l.c.NamesMax, l.c.Path, l.c.Secrets = u.log, u.namesMax, u.path, u.secrets
-}
-
-// dropIns refuses a folder of drop-in files that has something in it: it may
-// hold the very deny that the operator counts on.
-func (l *loader) dropIns(dir string) {
-	stamp, err := state.StampOf(dir)
-	l.c.Stamps[dir] = stamp
-	if err == nil && stamp == (state.Stamp{}) {
-		return
-	}
-	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) == 0 {
-		return
-	}
-	l.c.Diagnostics = append(l.c.Diagnostics, Diagnostic{File: dir,
-		Problem: "drop-in files are not supported yet; move what they say into mcp.yaml"})
-	l.c.Refused = true
 }
 
 // openProject opens the root of the project. One that cannot be opened counts

@@ -5,9 +5,9 @@ import "slices"
 func policyFields() []field[Policy] {
 	return []field[Policy]{
 		{"servers", userOnly, "Servers", func(r *reader, p *Policy, n *node, path string) { p.Servers = r.patterns(n, path, checkGlob) }},
-		{"tools", userOnly, "Tools", func(r *reader, p *Policy, n *node, path string) { p.Tools = r.patterns(n, path, CheckPattern) }},
-		{"deny", userOnly, "Deny", func(r *reader, p *Policy, n *node, path string) { p.Deny = r.patterns(n, path, CheckPattern) }},
-		{"ask", userOnly, "Ask", func(r *reader, p *Policy, n *node, path string) { p.Ask = r.patterns(n, path, CheckPattern) }},
+		{"tools", userOnly, "Tools", func(r *reader, p *Policy, n *node, path string) { p.Tools = r.patterns(n, path, checkPolicyPattern) }},
+		{"deny", userOnly, "Deny", func(r *reader, p *Policy, n *node, path string) { p.Deny = r.patterns(n, path, checkPolicyPattern) }},
+		{"ask", userOnly, "Ask", func(r *reader, p *Policy, n *node, path string) { p.Ask = r.patterns(n, path, checkPolicyPattern) }},
 		{"allow", userOnly, "Allow", readAllow},
 		{"exposure", userOnly, "Exposure", readExposure},
 		{"max_description_chars", userOnly, "MaxDescriptionChars", func(r *reader, p *Policy, n *node, path string) {
@@ -37,7 +37,7 @@ func readPolicies(r *reader, u *userFile, n *node, path string) {
 	if n.kind == kindNull || !r.want(n, path, kindMapping) {
 		return
 	}
-	if len(n.members) > MaxPolicies {
+	if len(u.policies)+len(n.members) > MaxPolicies {
 		r.fail(n.pos, path, "more than %d policies", MaxPolicies)
 		return
 	}
@@ -47,8 +47,7 @@ func readPolicies(r *reader, u *userFile, n *node, path string) {
 			r.fail(m.pos, where, "%s", err)
 			continue
 		}
-		if u.policies[m.name] != nil {
-			r.fail(m.pos, where, "given twice")
+		if !u.once(r, m.pos, path, m.name) {
 			continue
 		}
 		p := &Policy{Name: m.name, At: r.place(m.pos), Allow: []Tier{TierRead},

@@ -96,7 +96,8 @@ func (r *reader) begin(id string, m member, path string) *Server {
 		r.claims[id] = s.At()
 		return s
 	}
-	r.add(Diagnostic{Line: m.pos.line, Column: m.pos.column, Field: path, Warning: !strings.HasPrefix(at, r.source+":"),
+	// A project may declare what the user has already; twice in one hand is a mistake.
+	r.add(Diagnostic{Line: m.pos.line, Column: m.pos.column, Field: path, Warning: r.scope == Project && !strings.HasPrefix(at, r.source+":"),
 		Problem: fmt.Sprintf("the id %s is taken by %s; this declaration is left out", id, at)})
 	return nil
 }

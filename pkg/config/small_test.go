@@ -76,3 +76,11 @@ func TestMessagesHoldNoValues(t *testing.T) {
 		}
 	}
 }
+
+// readUser reads one file as the whole of the user's.
+func readUser(r *reader, top *node) *userFile {
+	u := newUserFile()
+	u.read(r, top)
+	u.finish()
+	return u
+}

@@ -142,7 +142,8 @@ type Log struct {
 // Config is everything that was declared for one user and at most one project
 // at one moment. It is never changed after Load and safe for concurrent use.
 type Config struct {
-	// Servers are the user's in file order, then the project's; disabled ones
+	// Servers are the user's, mcp.yaml's before those of the drop-ins, in file
+	// order, then the project's; disabled ones
 	// are included. A server that lost its id to another (C13) is named in
 	// Diagnostics only.
 	Servers  []*Server
@@ -155,14 +156,20 @@ type Config struct {
 
 	Project     string // real root; "" = none, or one that could not be opened
 	Diagnostics []Diagnostic
-	// Refused means that the user's file counts as absent because something in
-	// it outside a server is wrong or it cannot be read safely: no policy and
+	// Refused means that the user's files count as absent because something in
+	// one of them outside a server is wrong or it cannot be read safely: no policy and
 	// no default is in force, and only what needs none may be answered (C11).
 	Refused bool
 
 	Hash   string                 // "sha256:…" over all bytes read
-	Stamps map[string]state.Stamp // every file looked at, absent ones too
+	Stamps map[string]state.Stamp // every file and folder looked at, absent ones too
+
+	userFiles map[string]string
 }
+
+// UserFile returns the file of the user's, mcp.yaml or a drop-in, that has a
+// declaration of the server id, be it a bad one; "" when none has.
+func (c *Config) UserFile(id string) string { return c.userFiles[id] }
 
 // Server returns the server with this id, nil when there is none.
 func (c *Config) Server(id string) *Server {

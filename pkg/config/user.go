@@ -8,7 +8,7 @@ import (
 	"postern/pkg/secret"
 )
 
-// userFile is what the user's mcp.yaml says.
+// userFile is what the user's files say together.
 type userFile struct {
 	servers  []*Server
 	policies map[string]*Policy
@@ -17,6 +17,22 @@ type userFile struct {
 	namesMax int
 	path     []string
 	secrets  map[string]string
+
+	files []readFile
+	given map[string]string // what may be there once → where it is
+}
+
+// readFile is one of the user's files; top is nil when there was nothing in it.
+type readFile struct {
+	r   *reader
+	top *node
+}
+
+func newUserFile() *userFile {
+	return &userFile{
+		policies: map[string]*Policy{}, log: Log{Args: "redacted", Days: DefaultLogDays, MaxFile: DefaultLogFile},
+		namesMax: DefaultNameMax, given: map[string]string{},
+	}
 }
 
 // userFields is every field at the top of the user's file.
@@ -24,22 +40,22 @@ func userFields() []field[userFile] {
 	return []field[userFile]{
 		{"version", userOnly, "", readVersion[userFile]},
 		{"servers", userOnly, "servers", func(r *reader, u *userFile, n *node, path string) {
-			u.servers = readServers(r, n, path, filepath.Dir(r.file), "")
+			u.servers = append(u.servers, readServers(r, n, path, filepath.Dir(r.file), "")...)
 		}},
 		{"secrets", userOnly, "secrets", readSecrets},
 		{"policies", userOnly, "policies", readPolicies},
-		{"defaults", userOnly, "defaults", readDefaults},
-		{"path", userOnly, "path", func(r *reader, u *userFile, n *node, path string) {
+		{"defaults", userOnly, "defaults", single(readDefaults)},
+		{"path", userOnly, "path", single(func(r *reader, u *userFile, n *node, path string) {
 			u.path = list(r, n, path, MaxPathEntries, r.directory)
-		}},
-		{"log", userOnly, "log", func(r *reader, u *userFile, n *node, path string) {
+		})},
+		{"log", userOnly, "log", single(func(r *reader, u *userFile, n *node, path string) {
 			readFields(r, &u.log, n, path, logFields())
-		}},
-		{"names", userOnly, "namesMax", func(r *reader, u *userFile, n *node, path string) {
+		})},
+		{"names", userOnly, "namesMax", single(func(r *reader, u *userFile, n *node, path string) {
 			readFields(r, u, n, path, []field[userFile]{{"max", userOnly, "namesMax", func(r *reader, u *userFile, n *node, path string) {
 				u.namesMax = r.integer(n, path, MinNameMax, MaxNameMax)
 			}}})
-		}},
+		})},
 		{name: "callers", where: userOnly}, {name: "workspace", where: userOnly}, {name: "sessions", where: userOnly},
 		{name: "network", where: userOnly}, {name: "listen", where: userOnly}, {name: "hub", where: userOnly},
 		{name: "skill_paths", where: userOnly}, {name: "prompt_paths", where: userOnly}, {name: "strict_pins", where: userOnly},
@@ -59,26 +75,47 @@ func logFields() []field[Log] {
 	}
 }
 
-func defaultLog() Log {
-	return Log{Args: "redacted", Days: DefaultLogDays, MaxFile: DefaultLogFile}
+// read takes one file in. Whether it counts is the reader's to say.
+func (u *userFile) read(r *reader, top *node) {
+	u.files = append(u.files, readFile{r, top})
+	if top != nil {
+		readFields(r, u, top, "", userFields())
+		r.needVersion(top)
+	}
 }
 
-// readUser reads the user's file. Whether it counts is the reader's to say.
-func readUser(r *reader, top *node) *userFile {
-	u := &userFile{
-		policies: map[string]*Policy{},
-		log:      defaultLog(),
-		namesMax: DefaultNameMax,
+// finish judges what needs all files.
+func (u *userFile) finish() {
+	outside := slices.ContainsFunc(u.files, func(f readFile) bool { return f.r.outside })
+	for _, f := range u.files {
+		at := f.top.get("defaults").get("policy")
+		if at != nil && !outside && u.policies[u.defaults.Policy] == nil {
+			f.r.add(Diagnostic{Line: at.pos.line, Column: at.pos.column, Field: "defaults.policy", Problem: "there is no policy of this name",
+				Nearest: nearest(u.defaults.Policy, keys(u.policies))})
+		}
+		u.doubtSecretArgs(f)
 	}
-	readFields(r, u, top, "", userFields())
-	r.needVersion(top)
-	if u.defaults != nil && u.policies[u.defaults.Policy] == nil && !r.outside {
-		at := top.get("defaults").get("policy").pos
-		r.add(Diagnostic{Line: at.line, Column: at.column, Field: "defaults.policy", Problem: "there is no policy of this name",
-			Nearest: nearest(u.defaults.Policy, keys(u.policies))})
+}
+
+// once reports whether name under field is there for the first time in all of
+// the user's files, and says so when it is not.
+func (u *userFile) once(r *reader, at pos, field, name string) bool {
+	key := field + "\x00" + name
+	if first, given := u.given[key]; given {
+		r.fail(at, join(field, name), "given twice; the first is %s", first)
+		return false
 	}
-	r.doubtSecretArgs(u, top)
-	return u
+	u.given[key] = r.place(at)
+	return true
+}
+
+// single is a field that only one of the user's files may have.
+func single(read func(*reader, *userFile, *node, string)) func(*reader, *userFile, *node, string) {
+	return func(r *reader, u *userFile, n *node, path string) {
+		if u.once(r, n.pos, "", path) {
+			read(r, u, n, path)
+		}
+	}
 }
 
 // readVersion accepts the one version there is; the field fills nothing.
@@ -124,15 +161,16 @@ func readSecrets(r *reader, u *userFile, n *node, path string) {
 	if !r.want(n, path, kindMapping) {
 		return
 	}
-	if len(n.members) > MaxSecrets {
+	if len(u.secrets)+len(n.members) > MaxSecrets {
 		r.fail(n.pos, path, "more than %d entries", MaxSecrets)
 		return
 	}
-	u.secrets = map[string]string{}
+	if u.secrets == nil {
+		u.secrets = map[string]string{}
+	}
 	for _, m := range n.members {
 		where := join(path, m.name)
-		if _, dup := u.secrets[m.name]; dup {
-			r.fail(m.pos, where, "given twice")
+		if !u.once(r, m.pos, path, m.name) {
 			continue
 		}
 		text, ok := r.text(m.value, where, MaxArgBytes)
@@ -158,9 +196,13 @@ func (r *reader) directory(n *node, path string) (string, bool) {
 
 // doubtSecretArgs warns of arguments that would hold a value of `secrets:`,
 // because every program of this machine can read arguments (C31).
-func (r *reader) doubtSecretArgs(u *userFile, top *node) {
+func (u *userFile) doubtSecretArgs(f readFile) {
+	r := f.r
 	for _, s := range u.servers {
-		args := top.get("servers").get(s.ID).get("args")
+		if s.Source != r.source {
+			continue
+		}
+		args := f.top.get("servers").get(s.ID).get("args")
 		for i, a := range s.Args {
 			t, _ := secret.ParseTemplate(a)
 			if slices.ContainsFunc(t.Names(), func(name string) bool { return u.secrets[name] != "" }) {

@@ -258,10 +258,13 @@ policies:
     servers: ["*"]
   most:
     servers: [s, "git*"]
-    tools: ["s/*", "prompt:s/x"]
+    tools: ["s/*", "git__x"]
     deny: ["s/del_*", "exec:*--privileged*", "s__drop"]
     ask: ["s/create_*"]
     allow: [execute, read, read]
+    exposure: lazy
+    max_description_chars: 0
+    max_result_bytes: 64KiB
 defaults: {policy: most, trust_level: 2}
 path: [/usr/bin, /opt/bin]
 log: {args: none, days: 3, max_file: 1MiB}
@@ -279,10 +282,14 @@ func TestPoliciesAndTheRest(t *testing.T) {
 		p.Servers[1].Text != "git*" || !strings.HasSuffix(p.Deny[1].At, "mcp.yaml:10") || !strings.HasSuffix(p.At, ":7") || p.Name != "most" {
 		t.Errorf("%+v", p)
 	}
-	if p := c.Policies["all"]; !slices.Equal(p.Allow, []Tier{TierRead}) || p.Tools != nil {
+	if p.Exposure != "lazy" || p.MaxDescriptionChars != 0 || p.MaxResultBytes != 64<<10 {
+		t.Errorf("what is shown: %+v", p)
+	}
+	if p := c.Policies["all"]; !slices.Equal(p.Allow, []Tier{TierRead}) || p.Tools != nil ||
+		p.Exposure != "auto" || p.MaxDescriptionChars != 300 || p.MaxResultBytes != 16<<10 {
 		t.Errorf("R52: %+v", p)
 	}
-	if c.Defaults.Policy != "most" || c.Defaults.TrustLevel != 2 || !strings.HasSuffix(c.Defaults.At, ":13") {
+	if c.Defaults.Policy != "most" || c.Defaults.TrustLevel != 2 || !strings.HasSuffix(c.Defaults.At, ":16") {
 		t.Errorf("%+v", c.Defaults)
 	}
 	if c.Log != (Log{"none", 3, 1 << 20}) || c.NamesMax != 40 || len(c.Path) != 2 || len(c.Secrets) != 2 {
@@ -311,6 +318,8 @@ func TestMistakesThatRefuseTheFile(t *testing.T) {
 		"ask: [=>asks: [":                                   `unknown field (did you mean "ask"?)`,
 		"allow: [execute=>allow: [exec":                     "must be one of read, write, execute, admin",
 		"allow: [execute, read, read]=>allow: []":           `is empty; to allow nothing deny "*"`,
+		"ask: [=>ask: [\"resource:s/x\", ":                  "policies.most.ask[0]: patterns on resource: are not supported yet",
+		"deny: [=>deny: [\"prompt:s/x\", ":                  "policies.most.deny[0]: patterns on prompt: are not supported yet",
 		"allow: [=>models: [":                               "models is not supported yet",
 		"allow: [=>exposure: top_k\n    allow: [":           "top_k is not supported yet; write auto, full or lazy",
 		"allow: [=>exposure: ful\n    allow: [":             `exposure: must be one of auto, full, lazy (did you mean "full"?)`,
@@ -353,7 +362,7 @@ func TestMistakesThatRefuseTheFile(t *testing.T) {
 	}
 }
 
-// C5, C12, C14 and the drop-ins that are not read.
+// C5, C12.
 func TestFilesThatAreNotBelieved(t *testing.T) {
 	c := loadUser(t, policed+"#"+strings.Repeat("x", MaxFileBytes))
 	if got := problems(c); !c.Refused || len(got) != 1 || !strings.HasSuffix(got[0], "larger than 256KiB") {
@@ -380,11 +389,6 @@ func TestFilesThatAreNotBelieved(t *testing.T) {
 		t.Error("mending the mode is not noticed")
 	}
 
-	write(t, filepath.Join(dirs.Config, "mcp.d", "10.yaml"), head)
-	c = Load(LoadOptions{Dirs: dirs})
-	if got := problems(c); !c.Refused || len(got) != 1 || !strings.Contains(got[0], "drop-in files are not supported yet") {
-		t.Errorf("drop-ins: %v", got)
-	}
 	if c = Load(LoadOptions{Dirs: userDir(t, policed), Project: dirs.Config}); c.Refused {
 		t.Error(problems(c))
 	}
