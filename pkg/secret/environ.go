@@ -39,6 +39,16 @@ func Withheld(name string) bool {
 	return strings.HasPrefix(name, "POSTERN_") || name == "MCPGODEBUG" || name == "GODEBUG"
 }
 
+// Public reports whether a variable is one that every program has, so that its
+// value in the environment is no secret and may be shown.
+func Public(name string) bool {
+	switch name {
+	case "TERM", "SHELL", "TMPDIR":
+		return true
+	}
+	return isReduced(name)
+}
+
 // ChangesCode reports whether a variable can change which code a program runs
 // or whom it talks to (C33). Case is ignored: several programs read both, and
 // a needless question is the smaller harm.

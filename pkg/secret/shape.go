@@ -205,6 +205,24 @@ func SecretName(name string) bool {
 	return false
 }
 
+// SecretArguments are the values that a command line gives to flags with secret
+// names, as --NAME=VALUE or as --NAME VALUE.
+func SecretArguments(args []string) []string {
+	var found []string
+	for i, arg := range args {
+		flag, value, given := strings.Cut(arg, "=")
+		name := strings.TrimLeft(flag, "-")
+		switch {
+		case name == flag || !SecretName(name):
+		case given:
+			found = append(found, value)
+		case i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
+			found = append(found, args[i+1])
+		}
+	}
+	return found
+}
+
 // longestName bounds the name of an assignment; none is as long.
 const longestName = 128
 

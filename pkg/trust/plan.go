@@ -39,6 +39,7 @@ func newPlan(v *values, env *Environ, sessionProject string) (*plan, error) {
 	if p.args, err = v.expandAll(srv.Args); err != nil {
 		return nil, err
 	}
+	v.learnArguments(p.args)
 	if p.cwd, err = v.expand(srv.CWD); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,9 @@ type Environ struct {
 	Self []string
 	// Depth is this process's POSTERN_DEPTH, 0 when there is none.
 	Depth int
+	// Redactor learns every value that a server is given, before anything else
+	// is done with it; nil tells nobody.
+	Redactor *secret.Redactor
 }
 
 // Launch is what to execute. The child's argument vector is Path followed by

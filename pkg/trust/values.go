@@ -20,6 +20,7 @@ type values struct {
 	srv     *config.Server
 	sources *secret.Sources
 	origins map[string]secret.Origin
+	learned *secret.Redactor // may be nil
 }
 
 // newValues prepares the places a server's names come from (C30). project is
@@ -37,7 +38,48 @@ func newValues(srv *config.Server, env *Environ, project string, recorded []stri
 	if !s.Project {
 		s.Secrets = env.Secrets
 	}
-	return &values{srv: srv, sources: s, origins: map[string]secret.Origin{}}, nil
+	v := &values{srv: srv, sources: s, origins: map[string]secret.Origin{}, learned: env.Redactor}
+	for name, value := range file {
+		v.learn(name, value, secret.FromEnvFile)
+	}
+	return v, nil
+}
+
+// learn makes a value known as one that must not be shown (S5). What every
+// program has in its environment is not.
+func (v *values) learn(name, value string, from secret.Origin) {
+	everywhere := from == secret.FromEnvironment || from == secret.FromAgent
+	if v.learned != nil && !(everywhere && secret.Public(name)) {
+		v.learned.Add(value)
+	}
+}
+
+// Learn tells env.Redactor the values of one of the user's servers that can be
+// had without running anything, so that they are known before it starts. What
+// cannot be had, and entries of `secrets:`, are left to Check.
+func Learn(srv *config.Server, env *Environ, project string) {
+	cheap := *env
+	cheap.Secrets = nil
+	v, err := newValues(srv, &cheap, project, nil)
+	if err != nil || srv.Scope != config.User {
+		return
+	}
+	texts := append([]string{srv.Command, srv.CWD}, srv.Args...)
+	for i, text := range texts {
+		texts[i], _ = v.expand(text)
+	}
+	v.learnArguments(texts)
+	_ = v.inherited(env)
+	for _, d := range srv.Env {
+		_, _ = v.declared(d)
+	}
+}
+
+// learnArguments makes what stands under secret names on a command line known.
+func (v *values) learnArguments(args []string) {
+	if v.learned != nil {
+		v.learned.Add(secret.SecretArguments(args)...)
+	}
 }
 
 // variables looks names up in environ; of a name that is there twice the last
@@ -102,6 +144,7 @@ func (v *values) expand(text string) (string, error) {
 		value, from, err := v.sources.Lookup(name)
 		switch {
 		case err == nil:
+			v.learn(name, value, from)
 			v.origins[name] = from
 		case secret.IsMissing(err):
 			defaulted = append(defaulted, name)
@@ -152,11 +195,7 @@ func (v *values) unavailable(err error) error {
 // environment makes the child's whole environment (C32): the declared variables
 // over the inherited part. expanded holds the part that depends on values.
 func (v *values) environment(env *Environ) (all, expanded []string, err error) {
-	set := map[string]string{}
-	for _, entry := range secret.Inherited(env.Hub, v.srv.InheritEnv) {
-		name, value, _ := strings.Cut(entry, "=")
-		set[name] = value
-	}
+	set := v.inherited(env)
 	own := map[string]string{}
 	if v.srv.InheritEnv.Mode == "list" {
 		v.fromAgent(env, set, own)
@@ -165,12 +204,35 @@ func (v *values) environment(env *Environ) (all, expanded []string, err error) {
 		if secret.Withheld(d.Name) {
 			return nil, nil, &UnavailableError{Server: v.srv.ID, Why: "env may not set " + d.Name}
 		}
-		if own[d.Name], err = v.expand(d.Value); err != nil {
+		if own[d.Name], err = v.declared(d); err != nil {
 			return nil, nil, err
 		}
 	}
 	maps.Copy(set, own)
 	return entries(set), entries(own), nil
+}
+
+// declared is the value of a declared variable.
+func (v *values) declared(d config.EnvVar) (string, error) {
+	value, err := v.expand(d.Value)
+	if err == nil {
+		v.learn(d.Name, value, secret.FromEnvironment)
+	}
+	return value, err
+}
+
+// inherited is what the child inherits of the hub's environment. What is listed
+// by name is inherited for its value, which may be a secret.
+func (v *values) inherited(env *Environ) map[string]string {
+	set := map[string]string{}
+	for _, entry := range secret.Inherited(env.Hub, v.srv.InheritEnv) {
+		name, value, _ := strings.Cut(entry, "=")
+		set[name] = value
+		if v.srv.InheritEnv.Mode == "list" {
+			v.learn(name, value, secret.FromEnvironment)
+		}
+	}
+	return set
 }
 
 // fromAgent adds listed variables that the hub lacks and the agent may give.
@@ -183,6 +245,7 @@ func (v *values) fromAgent(env *Environ, set, own map[string]string) {
 		name, value, _ := strings.Cut(entry, "=")
 		if _, have := set[name]; !have && slices.Contains(allowed, name) {
 			set[name], own[name] = value, value
+			v.learn(name, value, secret.FromAgent)
 			v.origins[name] = secret.FromAgent
 		}
 	}
