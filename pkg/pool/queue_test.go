@@ -2,9 +2,12 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"postern/pkg/mcptest"
@@ -198,4 +201,96 @@ func TestServerDiesWithCallsWaiting(t *testing.T) {
 			t.Errorf("got %+v", f)
 		}
 	}
+}
+
+// R24: sessions take turns, however many calls one of them has waiting; of one
+// session the first that came goes first.
+func TestSessionsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, 99)
+		ask := func(session string, served *[]string) {
+			go func() { // ends with its turn
+				if _, err := q.enter(t.Context(), session, time.Hour); err == nil {
+					*served = append(*served, session)
+					q.leave()
+				}
+			}()
+			synctest.Wait()
+		}
+		if _, err := q.enter(t.Context(), "first", 0); err != nil {
+			t.Fatal(err)
+		}
+		var served []string
+		for _, session := range words("a a a a a b a b c") {
+			ask(session, &served)
+		}
+		q.leave()
+		synctest.Wait()
+		if got, want := strings.Join(served, " "), "a b c a b a a a a"; got != want {
+			t.Errorf("served %s, want %s", got, want)
+		}
+		if q.busy != 0 || q.waiting != 0 || len(q.lines) != 0 || len(q.turns) != 0 {
+			t.Errorf("something is left: %+v", q)
+		}
+	})
+}
+
+// Whoever gives up leaves no gap, and no slot is lost when the turn comes at
+// the moment of giving up.
+func TestGivingUpLosesNoSlot(t *testing.T) {
+	q := newQueue(2, 1000)
+	var wg sync.WaitGroup
+	for k := range 400 {
+		wg.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(k%7)*100*time.Microsecond)
+			defer cancel()
+			if _, err := q.enter(ctx, fmt.Sprint(k%5), time.Duration(k%11)*100*time.Microsecond); err == nil {
+				time.Sleep(50 * time.Microsecond) // the subject: slots that are held for a moment
+				q.leave()
+			}
+		})
+	}
+	wg.Wait()
+	if q.busy != 0 || q.waiting != 0 || len(q.lines) != 0 || len(q.turns) != 0 {
+		t.Errorf("something is left: %+v", q)
+	}
+}
+
+// A queue whose bounds change lets in what the new ones allow.
+func TestResize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, 1)
+		got := make(chan error, 9)
+		ask := func() {
+			go func() { // ends with its turn
+				_, err := q.enter(t.Context(), "s", time.Hour)
+				got <- err
+			}()
+			synctest.Wait()
+		}
+		ask()
+		ask()
+		ask()
+		if err := <-got; err != nil {
+			t.Fatal(err)
+		}
+		if err := <-got; !errors.Is(err, errQueueFull) {
+			t.Fatalf("past the queue: %v", err)
+		}
+		q.resize(2, 0)
+		if err := <-got; err != nil || q.busy != 2 {
+			t.Errorf("%v, %d slots are taken", err, q.busy)
+		}
+		q.resize(1, 5)
+		ask()
+		q.leave()
+		synctest.Wait()
+		if len(got) != 0 || q.busy != 1 {
+			t.Error("a slot that is no more was given out")
+		}
+		q.flush(errTooLong)
+		if err := <-got; !errors.Is(err, errTooLong) || q.waiting != 0 {
+			t.Errorf("%v, %d wait", err, q.waiting)
+		}
+	})
 }
