@@ -61,7 +61,7 @@ func TestDropInsAreOneConfiguration(t *testing.T) {
 	if c.Log.Args != "none" || len(c.Secrets) != 1 {
 		t.Errorf("%+v", c.Log)
 	}
-	want := []string{"mcp.d/10-a.yaml:2:36: servers.one.args: holds a secret that every program on this machine can see; use env if the server can"}
+	want := []string{"mcp.d/10-a.yaml:2:36: servers.one.args[0]: holds a secret that every program on this machine can see; use env if the server can"}
 	if got := shown(dirs, c); !slices.Equal(got, want) {
 		t.Errorf("C31: %q", got)
 	}

@@ -132,7 +132,7 @@ const (
 	LogOrder       = time.Minute            // rows of one file may be out of order by so much: queues, several writers
 	LogLongestCall = time.Hour              // above every max_timeout with its question
 	LogPruneDays   = 3                      // days with rows that make a date credible enough to remove old days
-	LogPiece       = 1 << 20                // what a scan reads and judges at once, two for each processor
+	LogPiece       = 512 << 10              // what a scan reads and judges at once, two for each processor
 	LogBlock       = 64 << 10               // what a search by time looks at
 	LogFollowEvery = 250 * time.Millisecond // how often -f looks for new rows: soon for a person, 0.1 % of a processor
 	LogFollowRows  = 10                     // rows that -f begins with
@@ -156,7 +156,10 @@ const (
 	NotificationsPerSecond = 1000                   // what comes beyond is dropped (R3)
 	MaxListPages           = 100                    // pages of one list (R14)
 	StderrTail             = 2 << 10                // last lines of stderr in a message
+	StderrLastLine         = 300                    // of it in the text of a failure
 	StderrLogBytes         = 1 << 20                // one stderr log, then .1
+	StderrLine             = 64 << 10               // one line; a secret is found in whole lines only
+	StderrPerSecond        = 4 << 20                // what comes beyond is a flood: four whole logs
 	SettleGrace            = 250 * time.Millisecond // exit status, last answers and last stderr come by three ways
 	FlushGrace             = 100 * time.Millisecond // queued messages, such as cancellations, before stdin is closed
 	EOFGrace               = 500 * time.Millisecond // to end by itself at the end of stdin (R12)

@@ -86,7 +86,11 @@ func readForeign(r *reader, m member, top, project string, ignored map[string]bo
 			known.members = append(known.members, f)
 		}
 	}
-	if known.get("url") != nil {
+	if url := known.get("url"); url != nil {
+		if off := known.get("disabled"); off != nil && off.kind == kindBool && off.text == "true" {
+			r.warn(url.pos, join(path, "url"), "HTTP servers are not supported yet") // nobody misses it
+			return nil
+		}
 		r.noHTTP(known, path)
 		return nil
 	}
@@ -123,8 +127,8 @@ func readMilliseconds(r *reader, s *Server, n *node, path string) {
 }
 
 // foreignValue reads a value with the references of other clients: ${env:NAME}
-// is ${NAME}; ${input:…} would be asked of a person by an editor, so that the
-// server can be listed and never started.
+// is ${NAME}; ${input:…}, which some write without braces, would be asked of a
+// person by an editor, so that the server can be listed and never started.
 func (r *reader) foreignValue(s *Server, n *node, path string, most int, hide bool) (string, bool) {
 	var b strings.Builder
 	for rest := n.text; rest != ""; {
@@ -142,8 +146,8 @@ func (r *reader) foreignValue(s *Server, n *node, path string, most int, hide bo
 		case strings.HasPrefix(rest, "${env:"):
 			b.WriteString("${")
 			rest = rest[len("${env:"):]
-		case strings.HasPrefix(rest, "${input:"):
-			s.Unavailable = "an editor asks a person for " + upTo(rest, '}') + "; declare the server in your own configuration instead"
+		case strings.HasPrefix(rest, "${input:"), strings.HasPrefix(rest, "$input:"):
+			s.Unavailable = "an editor asks a person for " + inputOf(rest) + "; declare the server in your own configuration instead"
 			return r.text(n, path, most)
 		default:
 			b.WriteByte('$')
@@ -155,10 +159,15 @@ func (r *reader) foreignValue(s *Server, n *node, path string, most int, hide bo
 	return r.template(&plain, path, most, hide)
 }
 
-// upTo is s up to and including the first end, at most 64 bytes.
-func upTo(s string, end byte) string {
-	if i := strings.IndexByte(s, end); i >= 0 && i < 64 {
-		return s[:i+1]
+// inputOf is the ${input:NAME} that s begins with, its name up to 64 bytes and
+// to the first that no name has: what follows may be anything.
+func inputOf(s string) string {
+	_, name, _ := strings.Cut(s, ":")
+	end := strings.IndexFunc(name, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.'
+	})
+	if end < 0 {
+		end = len(name)
 	}
-	return strings.ToValidUTF8(s[:min(len(s), 64)], "")
+	return "${input:" + name[:min(end, 64)] + "}"
 }

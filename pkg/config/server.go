@@ -191,12 +191,6 @@ func toolsInto(at func(*Server) *[]Pattern) func(*reader, *Server, *node, string
 	return func(r *reader, s *Server, n *node, path string) { *at(s) = r.patterns(n, path, checkGlob) }
 }
 
-func readArgs(r *reader, s *Server, n *node, path string) {
-	s.Args = list(r, n, path, MaxArgs, func(n *node, path string) (string, bool) {
-		return r.value(s, n, path, MaxArgBytes, false)
-	})
-}
-
 func readEnv(r *reader, s *Server, n *node, path string) {
 	if !r.want(n, path, kindMapping) {
 		return

@@ -93,7 +93,7 @@ func (u *userFile) finish() {
 			f.r.add(Diagnostic{Line: at.pos.line, Column: at.pos.column, Field: "defaults.policy", Problem: "there is no policy of this name",
 				Nearest: nearest(u.defaults.Policy, keys(u.policies))})
 		}
-		u.doubtSecretArgs(f)
+		u.doubtArgs(f)
 	}
 }
 
@@ -192,26 +192,6 @@ func (r *reader) directory(n *node, path string) (string, bool) {
 		return "", false
 	}
 	return s, ok
-}
-
-// doubtSecretArgs warns of arguments that would hold a value of `secrets:`,
-// because every program of this machine can read arguments (C31).
-func (u *userFile) doubtSecretArgs(f readFile) {
-	r := f.r
-	for _, s := range u.servers {
-		if s.Source != r.source {
-			continue
-		}
-		args := f.top.get("servers").get(s.ID).get("args")
-		for i, a := range s.Args {
-			t, _ := secret.ParseTemplate(a)
-			if slices.ContainsFunc(t.Names(), func(name string) bool { return u.secrets[name] != "" }) {
-				r.server = s.ID
-				r.warn(args.items[i].pos, join("servers", s.ID)+".args", "holds a secret that every program on this machine can see; use env if the server can")
-				r.server = ""
-			}
-		}
-	}
 }
 
 func keys[V any](m map[string]V) []string {

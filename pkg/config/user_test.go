@@ -203,7 +203,7 @@ func TestWarnings(t *testing.T) {
 	for fields, want := range map[string]string{
 		"command: y\ntimeout: 30ms":            "5:14: servers.s.timeout: 30ms is very short; is the unit right?",
 		"command: y\nenv: {LD_PRELOAD: /x}":    "5:11: servers.s.env.LD_PRELOAD: changes which code the server runs or whom it talks to",
-		"command: y\nargs: [\"--t=${TOKEN}\"]": "5:12: servers.s.args: holds a secret that every program on this machine can see; use env if the server can",
+		"command: y\nargs: [\"--t=${TOKEN}\"]": "5:12: servers.s.args[0]: holds a secret that every program on this machine can see; use env if the server can",
 	} {
 		c := loadUser(t, oneServer(fields)+"secrets: {TOKEN: 'cmd:pass show x'}\n")
 		if got := problems(c); len(got) != 1 || got[0] != want || !c.Diagnostics[0].Warning || c.Server("s") == nil {
