@@ -148,6 +148,9 @@ func (w *world) rows() (rows []calllog.Row) {
 			w.t.Fatal(err)
 		}
 		for line := range bytes.Lines(raw) {
+			if line[len(line)-1] != '\n' {
+				continue // being written
+			}
 			var r calllog.Row
 			if err := json.Unmarshal(line, &r); err != nil {
 				w.t.Fatalf("%s: %v", line, err)
