@@ -136,7 +136,7 @@ func TestBrokenConfigLeavesTheOldOne(t *testing.T) {
 	for _, bad := range []string{
 		"version: 1\nservers: {", // does not parse
 		strings.Replace(plain, "policy: everything,", "policy: nothing,", 1),              // an unknown policy
-		strings.Replace(plain, "allow: [read", "deny: [\"\"], allow: [read", 1),   // a bad pattern
+		strings.Replace(plain, "allow: [read", "deny: [\"\"], allow: [read", 1),           // a bad pattern
 		strings.Replace(plain, "trust_level: 2", "trust_level: many", 1),                  // a bad default
 		strings.Replace(plain, "allow: [read, write, execute]", "allow: [everything]", 1), // an unknown tier
 	} {

@@ -1,0 +1,113 @@
+package call
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"postern/pkg/upstream"
+)
+
+// C31: a value that a server was given is in no row, catalog, refusal or error,
+// nor in anything else that is written, also where the server says it back
+// when it fails. What it says back as an answer is the answer.
+func TestValuesStayInMemory(t *testing.T) {
+	t.Parallel()
+	const value = "s3cr3t-v4lue"
+	yaml := "version: 1\nservers:\n" +
+		"  good: {command: $FAKE, args: [-events, $WORK/events], env: {KEY: \"${KEY}\"}, agent_env: [KEY]}\n" +
+		"  bad: {command: $FAKE, args: [-fault, \"initialize={\\\"protocolVersion\\\":\\\"${KEY}\\\"}\"], env: {AUTH: \"Bearer ${KEY}\"}, agent_env: [KEY]}\n" +
+		"  dies: {command: $FAKE, args: [-fault, \"stderr-line=${KEY}\", -fault, exit-at-start=3], agent_env: [KEY]}\n" +
+		"  lost: {command: \"/nowhere/${KEY}\", agent_env: [KEY]}\n" +
+		"  poor: {command: $FAKE, env: {KEY: \"${KEY}${MORE}\"}, agent_env: [KEY]}\n" + allowAll
+	w := newWorld(t, yaml, nil)
+	w.host.Close()
+	w.environ = append(w.environ, "KEY="+value)
+	w.open()
+	s := w.session(false)
+	a, _ := w.answered(s, tool("good__env", "{}"))
+	if !strings.Contains(string(a.Reply.Raw), value) {
+		t.Fatal("the server was not given the value: the test tests nothing")
+	}
+	w.answered(s, tool("good__echo", "{}"))
+	w.refused(s, tool("good__exit", `{"stderr":"`+value+`"}`), OutcomeUnknown)
+	for _, exposed := range []string{"bad__x", "dies__x", "lost__x", "poor__x", "good__x"} {
+		a, _ := w.do(t.Context(), s, tool(exposed, "{}"))
+		if a.Refusal == nil {
+			t.Fatalf("%s: answered", exposed)
+		}
+		if exposed == "lost__x" {
+			continue // the path of an executable is what the operator has to be told
+		}
+		if text := a.Refusal.Error() + string(a.Refusal.Data()) + string(a.Refusal.ToolResult()); strings.Contains(text, value) {
+			t.Errorf("%s: the value stands in %s", exposed, text)
+		}
+	}
+	v := s.View()
+	s.Refresh(t.Context(), v, v.Servers, RefreshLimits{Jobs: 3, Timeout: upstreamBound}, func(r Refreshed) {
+		if r.Err != nil && r.Server.Declared.ID != "lost" && strings.Contains(r.Err.Error(), value) {
+			t.Errorf("refresh: the value stands in %v", r.Err)
+		}
+	})
+	if strings.Contains(strings.Join(w.warnings(), "\n"), value) {
+		t.Errorf("the value stands in a warning: %q", w.warnings())
+	}
+	w.host.Close()
+	for _, dir := range []string{w.dirs.Cache, w.path("state/calls")} {
+		w.noneHolds(dir, value)
+	}
+}
+
+// upstreamBound is how long a refresh gives a fake.
+const upstreamBound = 10e9
+
+// noneHolds fails the test for a file below dir that holds text, and when there
+// is no file.
+func (w *world) noneHolds(dir, text string) {
+	w.t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		files++
+		if strings.Contains(string(raw), text) {
+			w.t.Errorf("%s holds %s", path, text)
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		w.t.Errorf("%d files below %s: %v", files, dir, err)
+	}
+}
+
+// R42: the failure of a connection is worded; what the server wrote to stderr
+// is not quoted.
+func TestWordFailure(t *testing.T) {
+	for _, c := range []struct {
+		word upstream.Word
+		sent bool
+		want Word
+	}{
+		{upstream.Spawn, false, Spawn},
+		{upstream.Closed, false, Closed}, {upstream.Closed, true, OutcomeUnknown},
+		{upstream.Protocol, false, ProtocolError}, {upstream.Protocol, true, ProtocolError},
+		{upstream.Timeout, false, Timeout}, {upstream.Timeout, true, Timeout},
+		{upstream.Overload, false, Overload}, {upstream.Overload, true, Overload},
+		{upstream.Aborted, false, Closed}, {upstream.Aborted, true, OutcomeUnknown},
+		{upstream.ServerError, true, ServerError},
+		{upstream.Word("new"), false, Unavailable},
+	} {
+		r := &Refusal{Word: Unavailable}
+		wordFailure(r, &upstream.Failure{Word: c.word, Server: "docs", Phase: "tools/call", Detail: "detail", Stderr: "last words", Sent: c.sent})
+		if r.Word != c.want || r.Reason != "tools/call" || !strings.HasPrefix(r.Message, "server docs: tools/call: detail") {
+			t.Errorf("%s, sent %v: %+v", c.word, c.sent, r)
+		}
+		if strings.Contains(r.Message, "may have happened") != c.sent || strings.Contains(r.Message, "last words") {
+			t.Errorf("%s, sent %v: %s", c.word, c.sent, r.Message)
+		}
+	}
+}
