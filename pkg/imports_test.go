@@ -30,6 +30,7 @@ var arrows = []struct{ from, to, why string }{
 	{"catalog", "config", "a catalog belongs to one declaration; limits"},
 	{"upstream", "proc", "descendants are found and signalled one by one"},
 	{"upstream", "wire", "it speaks lines"},
+	{"upstream", "secret", "what a server writes loses its secrets before it is kept"},
 	{"upstream", "trust", "it starts what was approved and nothing else"},
 	{"upstream", "state", "the log of a server's stderr is a private file"},
 	{"upstream", "config", "limits"},

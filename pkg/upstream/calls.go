@@ -64,7 +64,11 @@ func (c *Client) newPending() *pending {
 // the time ran out) and a late answer is dropped; a request not yet written is
 // never sent. A deadline of ctx is the limit of the whole call.
 func (c *Client) Do(ctx context.Context, call Call) (Reply, error) {
-	return c.do(ctx, call, ready)
+	reply, err := c.do(ctx, call, ready)
+	if err == nil {
+		c.answered.Store(true)
+	}
+	return reply, err
 }
 
 func (c *Client) do(ctx context.Context, call Call, needed life) (Reply, error) {
@@ -144,7 +148,7 @@ func (c *Client) wait(ctx context.Context, call Call, p *pending) (Reply, error)
 			}
 			return c.abandon(call, p, &Failure{
 				Word: Timeout, Server: c.o.Server, Phase: call.Method, Limit: call.Timeout,
-				Detail: fmt.Sprintf("no answer within %v", call.Timeout) + p.lastStep(c),
+				Detail: fmt.Sprintf("no answer within %v", call.Timeout) + p.lastStep(c), Stderr: c.lastWords(),
 			})
 		}
 	}
@@ -224,7 +228,7 @@ func (c *Client) expired(ctx context.Context, call Call, p *pending) *Failure {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return f
 	}
-	f.Word, f.Detail = Timeout, "no time was left for it"
+	f.Word, f.Detail, f.Stderr = Timeout, "no time was left for it", c.lastWords()
 	if p == nil {
 		return f
 	}

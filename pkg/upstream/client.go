@@ -36,6 +36,8 @@ type Client struct {
 
 	noise, dropped, declined atomic.Uint64
 
+	answered atomic.Bool // a call of a caller was
+
 	down     chan struct{} // closed with the first cause
 	readEnd  chan struct{} // closed when stdout has ended
 	writeEnd chan struct{} // closed when stdin broke
@@ -114,7 +116,7 @@ func connect(o Options, p *process) *Client {
 		writeEnd: make(chan struct{}), released: make(chan struct{}),
 	}
 	c.info.PID = p.pid
-	c.log = newStderrLog(o.StderrLog)
+	c.log = newStderrLog(o.StderrLog, o.Redactor)
 	c.log.note("started " + o.Server + ", pid " + itoa(p.pid))
 	c.w = wire.NewWriter(p.stdin, wire.WriterOptions{
 		MaxMessage: o.MaxMessage, MaxQueue: o.MaxQueue,
@@ -201,10 +203,19 @@ func (c *Client) writeFailed(err error) {
 	close(c.writeEnd)
 }
 
+// lastWords is the tail of stderr for a failure, as long as no caller's call was
+// answered: after that it may be about somebody else's (R42).
+func (c *Client) lastWords() string {
+	if c.answered.Load() {
+		return ""
+	}
+	return c.log.tail()
+}
+
 // fail notes the first cause and ends everything in flight with it. Only the
 // first call does anything.
 func (c *Client) fail(f Failure) {
-	f.Server, f.Stderr = c.o.Server, c.log.tail()
+	f.Server, f.Stderr = c.o.Server, c.lastWords()
 	select {
 	case <-c.proc.exited:
 		f.Exit = c.proc.exit

@@ -54,8 +54,11 @@
 //
 // # The stderr log
 //
-// A text file: what the child wrote to its stderr, verbatim, and lines beginning
-// with "postern: " of our own (start, exit, and what stood on its stdout without
-// being JSON-RPC). Past 1 MiB it is renamed to <name>.1, which replaces the
-// previous one. When it cannot be written the child is drained all the same.
+// A text file: what the child wrote to its stderr, line by line and without
+// secrets (package secret), and lines beginning with "postern: " of our own
+// (start, exit, and what stood on its stdout without being JSON-RPC). Of a line
+// longer than 64 KiB the beginning is kept, with [cut:N] behind it, and of more
+// than 4 MiB in a second the first. Past 1 MiB the file is renamed to <name>.1,
+// which replaces the previous one. When it cannot be written the child is
+// drained all the same.
 package upstream

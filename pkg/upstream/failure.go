@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/wire"
 )
 
@@ -29,8 +30,9 @@ type Failure struct {
 	// Phase is spawn, or the method that was being asked, such as initialize.
 	Phase  string
 	Detail string
-	// Stderr is the last lines the server wrote: at most 2 KiB of valid UTF-8
-	// without control characters but the newlines between them.
+	// Stderr is the last lines the server wrote, without secrets: at most 2 KiB of
+	// valid UTF-8 without control characters but the newlines between them. It is
+	// empty once a call was answered, since it may be about another caller's then.
 	Stderr string
 	// Exit is how the process ended, such as "exit status 7"; "" if it has not.
 	Exit string
@@ -59,6 +61,20 @@ func (f *Failure) Error() string {
 		b.WriteString(" (" + f.Exit + ")")
 	}
 	return b.String()
+}
+
+// Explained is Error with the last line that the server wrote, if that is known
+// and may be told (R42).
+func (f *Failure) Explained() string {
+	lines := strings.Split(f.Stderr, "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		return f.Error()
+	}
+	if cut := lastLines(last, config.StderrLastLine); cut != last {
+		last = "…" + cut
+	}
+	return f.Error() + "; the last it wrote: " + last
 }
 
 // Unwrap gives the server's own error, if that is what failed.

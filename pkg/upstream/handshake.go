@@ -39,7 +39,7 @@ func (c *Client) handshake(ctx context.Context) error {
 	if errors.As(err, &f) && f.Word == Timeout && ctx.Err() != nil {
 		f.Limit = c.o.StartTimeout
 		f.Detail = "no answer within " + f.Limit.String() + " (start_timeout)"
-		f.Stderr = c.log.tail()
+		f.Stderr = c.lastWords()
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (c *Client) result(method string, reply Reply) ([]byte, error) {
 	}
 	return nil, &Failure{
 		Word: ServerError, Server: c.o.Server, Phase: method, Detail: "the server answered: " + rpc.Error(),
-		RPC: rpc, Sent: true, Stderr: c.log.tail(),
+		RPC: rpc, Sent: true, Stderr: c.lastWords(),
 	}
 }
 

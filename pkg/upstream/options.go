@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"postern/pkg/secret"
 	"postern/pkg/trust"
 	"postern/pkg/wire"
 )
@@ -18,6 +19,9 @@ type Options struct {
 	// StderrLog is the path of the stderr log in one of our own directories; ""
 	// keeps only the last lines, in memory.
 	StderrLog string
+	// Redactor takes secrets out of what the server writes beside the protocol,
+	// before that is kept anywhere; nil knows no values.
+	Redactor *secret.Redactor
 	// Protocol is auto, legacy or modern; "" is auto.
 	Protocol string
 	// Era is legacy or modern when an earlier handshake is remembered; "" if not.

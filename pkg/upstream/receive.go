@@ -174,7 +174,7 @@ func number(raw []byte) (uint64, bool) {
 }
 
 func (c *Client) protocol(detail string) *Failure {
-	return &Failure{Word: Protocol, Server: c.o.Server, Detail: detail, Stderr: c.log.tail()}
+	return &Failure{Word: Protocol, Server: c.o.Server, Detail: detail, Stderr: c.lastWords()}
 }
 
 func (in *receiver) notification(m wire.Message) {

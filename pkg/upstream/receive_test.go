@@ -282,7 +282,7 @@ func FuzzReceive(f *testing.F) {
 		w := wire.NewWriter(nowhere{}, wire.WriterOptions{MaxMessage: 1 << 20, MaxQueue: 1 << 20})
 		defer w.Close(patience)
 		c := &Client{
-			o: Options{Server: "demo", MaxMessage: 4096}, w: w, log: newStderrLog(""), epoch: time.Now(),
+			o: Options{Server: "demo", MaxMessage: 4096}, w: w, log: newStderrLog("", nil), epoch: time.Now(),
 			calls: map[uint64]*pending{}, down: make(chan struct{}), readEnd: make(chan struct{}),
 			proc: &process{exited: make(chan struct{})},
 		}

@@ -1,39 +1,44 @@
 package upstream
 
 import (
+	"bytes"
 	"io"
 	"os"
-	"regexp"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"postern/pkg/config"
+	"postern/pkg/secret"
 	"postern/pkg/state"
 )
 
-// recentBytes is how much raw stderr is held for messages; colours and what is
+// recentBytes is how much of stderr is held for messages; colours and what is
 // not UTF-8 are still to be taken out of it.
 const recentBytes = 4 * config.StderrTail
 
-// stderrLog keeps what the server says beside the protocol: the last of it in
-// memory, all of it in a file of bounded size. A nil file is fine.
+// stderrLog keeps what the server says beside the protocol, without secrets: the
+// last of it in memory, all of it in a file of bounded size. A nil file is fine.
+// It works line by line, since a secret may come in two pieces.
 type stderrLog struct {
 	path  string
 	ended chan struct{} // closed when stderr has ended
 
-	mu     sync.Mutex
-	file   *os.File
-	recent []byte
+	mu      sync.Mutex
+	file    *os.File
+	recent  []byte
+	stderr  *secret.Lines
+	stdout  *secret.Lines
+	partial []byte // the line that has not ended yet, its beginning
+	missing int    // bytes behind that
+
+	second time.Time // in which kept is counted
+	kept   int       // bytes of this second
 }
 
 // newStderrLog opens path. A log that cannot be written must not keep a server
 // from running, so it is left out then (C6).
-func newStderrLog(path string) *stderrLog {
-	l := &stderrLog{path: path, ended: make(chan struct{})}
+func newStderrLog(path string, r *secret.Redactor) *stderrLog {
+	l := &stderrLog{path: path, ended: make(chan struct{}), stderr: r.Lines(), stdout: r.Lines()}
 	if path != "" {
 		l.file, _ = state.AppendFile(path)
 	}
@@ -47,31 +52,78 @@ func (l *stderrLog) drain(stderr io.Reader) {
 	for {
 		n, err := stderr.Read(buf)
 		if n > 0 {
-			l.add(buf[:n], buf[:n])
+			l.take(buf[:n], time.Now())
 		}
 		if err != nil {
+			l.mu.Lock()
+			l.line()
+			l.mu.Unlock()
 			return
 		}
 	}
 }
 
+// take adds bytes as they came. A flood is not looked at, up to the end of the
+// line it breaks off in: it would cost more than it tells.
+func (l *stderrLog) take(text []byte, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Sub(l.second) >= time.Second {
+		l.second, l.kept = now, 0
+	}
+	if l.kept += len(text); l.kept > config.StderrPerSecond {
+		l.missing += len(text)
+		return
+	}
+	for {
+		line, rest, ended := bytes.Cut(text, []byte{'\n'})
+		keep := 0
+		if l.missing == 0 {
+			keep = min(len(line), config.StderrLine-len(l.partial))
+		}
+		l.partial = append(l.partial, line[:keep]...)
+		l.missing += len(line) - keep
+		if !ended {
+			return
+		}
+		l.line()
+		text = rest
+	}
+}
+
+// line ends the line that is open, unless it is blank. The caller holds mu.
+func (l *stderrLog) line() {
+	if len(l.partial) == 0 && l.missing == 0 {
+		return
+	}
+	text := l.stderr.Line(string(l.partial), l.missing > 0)
+	if l.missing > 0 {
+		text += "[cut:" + itoa(l.missing) + "]"
+	}
+	l.partial, l.missing = l.partial[:0], 0
+	l.add(text, text+"\n")
+}
+
 // noise keeps a line of stdout that was no message: it may be the reason why
 // the server is about to end.
 func (l *stderrLog) noise(line []byte) {
-	line = append(line[:min(len(line), recentBytes):min(len(line), recentBytes)], '\n')
-	l.add(line, append([]byte("postern: no JSON-RPC on stdout: "), line...))
+	cut := line[:min(len(line), recentBytes)]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.stdout.Line(string(cut), len(cut) < len(line))
+	l.add(text, "postern: no JSON-RPC on stdout: "+text+"\n")
 }
 
 // note writes a line of our own to the file only.
 func (l *stderrLog) note(text string) {
-	l.add(nil, []byte("postern: "+time.Now().UTC().Format(time.RFC3339)+" "+text+"\n"))
-}
-
-// add remembers recent and writes text.
-func (l *stderrLog) add(recent, text []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.recent = append(l.recent, recent...)
+	l.write("postern: " + time.Now().UTC().Format(time.RFC3339) + " " + text + "\n")
+}
+
+// add remembers the line recent and writes text. The caller holds mu.
+func (l *stderrLog) add(recent, text string) {
+	l.recent = append(append(l.recent, recent...), '\n')
 	if cut := len(l.recent) - recentBytes; cut > 0 {
 		l.recent = append(l.recent[:0], l.recent[cut:]...)
 	}
@@ -79,8 +131,8 @@ func (l *stderrLog) add(recent, text []byte) {
 }
 
 // write appends to the file, which begins anew when it would grow too long. The
-// first error ends it.
-func (l *stderrLog) write(text []byte) {
+// first error ends it. The caller holds mu.
+func (l *stderrLog) write(text string) {
 	if l.file == nil {
 		return
 	}
@@ -92,7 +144,7 @@ func (l *stderrLog) write(text []byte) {
 		}
 	}
 	if err == nil {
-		_, err = l.file.Write(text)
+		_, err = io.WriteString(l.file, text)
 	}
 	if err != nil {
 		l.file.Close()
@@ -120,46 +172,8 @@ func (l *stderrLog) finish(t Teardown) {
 // tail is the last of what was said, fit for a message.
 func (l *stderrLog) tail() string {
 	l.mu.Lock()
-	raw := string(l.recent)
-	l.mu.Unlock()
-	return lastLines(clean(raw), config.StderrTail)
+	defer l.mu.Unlock()
+	open := *l.stderr // the line may go on: nothing is decided by it
+	text := string(l.recent) + open.Line(string(l.partial), true)
+	return lastLines(clean(text), config.StderrTail)
 }
-
-// escapes are the control sequences of terminals: colours, cursor, titles.
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[ -/]*[0-~])`)
-
-// clean makes foreign text fit for a message: valid UTF-8, without terminal
-// control sequences and control characters other than newlines.
-func clean(s string) string {
-	s = strings.ToValidUTF8(escapes.ReplaceAllString(s, ""), "\uFFFD")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\t':
-			return ' '
-		case unicode.IsControl(r):
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// lastLines is the end of s, at most max bytes, whole lines where that leaves
-// any.
-func lastLines(s string, max int) string {
-	s = strings.Trim(s, "\n")
-	if len(s) <= max {
-		return s
-	}
-	s = s[len(s)-max:]
-	if _, after, ok := strings.Cut(s, "\n"); ok {
-		return after
-	}
-	for len(s) > 0 && !utf8.RuneStart(s[0]) {
-		s = s[1:]
-	}
-	return s
-}
-
-func itoa(n int) string { return strconv.Itoa(n) }
