@@ -40,7 +40,6 @@ type Instance struct {
 	queue    *queue
 	counted  bool // its end was counted by the breaker; guarded by Pool.mu
 	live     atomic.Pointer[catalog.Catalog]
-	values   secrets
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
@@ -57,7 +56,7 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 	}
 	i := &Instance{
 		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv),
-		queue: newQueue(srv.MaxConcurrency, srv.Queue), values: secretsOf(srv, launch),
+		queue: newQueue(srv.MaxConcurrency, srv.Queue),
 	}
 	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
 	defer cancel()
@@ -77,7 +76,7 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 func (p *Pool) options(key string, i *Instance, launch trust.Launch, notify chan<- struct{}) upstream.Options {
 	srv := i.server
 	return upstream.Options{
-		Server: srv.ID, Launch: launch, StderrLog: p.StderrLog(srv.ID, key),
+		Server: srv.ID, Launch: launch, StderrLog: p.StderrLog(srv.ID, key), Redactor: p.o.Redactor,
 		Protocol: srv.Protocol, Era: p.rememberedEra(i.identity), StartTimeout: srv.StartTimeout,
 		MaxMessage: srv.MaxMessageBytes, MaxQueue: srv.MaxQueueBytes,
 		Mark: p.mark(), Version: p.o.Version, Panicked: p.o.Panicked,
@@ -122,7 +121,7 @@ func (i *Instance) ofStart(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	f = i.values.hideIn(f)
+	f = i.pool.clean(f)
 	f.Sent = false
 	return f
 }
@@ -141,8 +140,13 @@ func (p *Pool) rememberedEra(id catalog.Identity) string {
 // given up says nothing about the server.
 func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error) {
 	if p.o.Catalogs != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		why := err.Error()
+		var f *upstream.Failure
+		if errors.As(err, &f) {
+			why = f.Explained()
+		}
 		// A cache that cannot be written costs a repeated discovery, nothing else (C6).
-		_ = p.o.Catalogs.SetFailed(id, err.Error())
+		_ = p.o.Catalogs.SetFailed(id, why)
 	}
 }
 
@@ -165,7 +169,7 @@ func (i *Instance) ended() bool { return i.client.Err() != nil || i.client.Exite
 // ending says how it ended, without what is secret.
 func (i *Instance) ending() string {
 	if f := i.client.Err(); f != nil {
-		return i.values.hideIn(f).Error()
+		return i.pool.clean(f).Explained()
 	}
 	return "its process ended"
 }
@@ -197,7 +201,7 @@ func (i *Instance) Do(ctx context.Context, session string, call upstream.Call) (
 	reply, err = i.client.Do(ctx, call)
 	var f *upstream.Failure
 	if errors.As(err, &f) {
-		err = i.values.hideIn(f)
+		err = i.pool.clean(f)
 	}
 	settled = true
 	i.settle(probe, f, err == nil)

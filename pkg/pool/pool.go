@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"postern/pkg/catalog"
+	"postern/pkg/secret"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
 )
@@ -18,7 +19,10 @@ type Options struct {
 	StderrDir string         // folder for the servers' stderr logs; "" keeps none
 	Catalogs  *catalog.Store // where live lists are recorded; nil records nothing
 	Version   string         // what is sent upstream as clientInfo.version
-	Changed   func()         // called after a server came up, and after its live list changed; must not block; may be nil
+	// Redactor knows the values that servers were given, which no failure and no
+	// stderr log holds; nil knows none.
+	Redactor *secret.Redactor
+	Changed  func() // called after a server came up, and after its live list changed; must not block; may be nil
 	// Look is called every config.ReconcileEvery while there is anything in the
 	// pool, and before the pool starts a server that nobody waits for: the
 	// moment to Retire or Stop what is not to run any more. May be nil.

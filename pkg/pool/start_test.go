@@ -246,7 +246,7 @@ func TestFailedStartKeepsSecrets(t *testing.T) {
 			t.Errorf("the value stands in %q", text)
 		}
 	}
-	if !strings.Contains(why, "no-***") {
+	if !strings.Contains(why, "no-[redacted:value]") {
 		t.Errorf("remembered %q, want the rest of what the server said", why)
 	}
 }

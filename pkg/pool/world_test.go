@@ -13,6 +13,7 @@ import (
 	"postern/pkg/catalog"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
+	"postern/pkg/secret"
 	"postern/pkg/state"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
@@ -30,6 +31,7 @@ type world struct {
 	pool     *Pool
 	changes  atomic.Int64 // calls of Options.Changed
 	hub      []string
+	secrets  *secret.Redactor
 }
 
 func newWorld(t testing.TB) *world {
@@ -38,14 +40,14 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, dir: dir, events: filepath.Join(dir, "events"), hub: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}}
+	w := &world{t: t, dir: dir, events: filepath.Join(dir, "events"), hub: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}, secrets: &secret.Redactor{}}
 	w.catalogs = catalog.NewStore(filepath.Join(dir, "catalogs"), nil)
 	stderr := filepath.Join(dir, "stderr")
 	if err := state.EnsureDir(stderr); err != nil {
 		t.Fatal(err)
 	}
 	w.pool = New(Options{
-		Owner: OwnerMark(), StderrDir: stderr, Catalogs: w.catalogs, Version: "1.0",
+		Owner: OwnerMark(), StderrDir: stderr, Catalogs: w.catalogs, Version: "1.0", Redactor: w.secrets,
 		Changed: func() { w.changes.Add(1) },
 	})
 	t.Cleanup(func() { w.pool.Close() })
@@ -70,7 +72,7 @@ func (w *world) approve(srv *config.Server) *trust.Approved {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	a, err := trust.Check(records, srv, &trust.Environ{Hub: w.hub})
+	a, err := trust.Check(records, srv, &trust.Environ{Hub: w.hub, Redactor: w.secrets})
 	if err != nil {
 		w.t.Fatal(err)
 	}
