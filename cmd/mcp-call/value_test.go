@@ -114,20 +114,21 @@ func TestSchemaNames(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`{"anyOf":[{"enum":["auto"]},{"type":"integer"}]}`:         "string|integer", // not only "auto"
-		`{"anyOf":[{"enum":["auto",null]},{"type":"null"}]}`:       `"auto"|null`,
-		`{"anyOf":[{"type":"string"},{"type":"null"}]}`:            "string|null",
-		`{"enum":[1,2,3,4,5,6,7,8,9]}`:                             "integer",
-		`{"type":"string","enum":["a"]}`:                           `"a"`,
-		`{"type":"array","items":{"enum":["a","b"]}}`:              `array of "a"|"b"`,
-		`{"properties":{}}`:                                        "object",
-		`{"items":{"type":"string"}}`:                              "array of string",
-		`{"allOf":[{"type":"string"},{"type":"integer"}]}`:         "string",
-		`{"allOf":[{"$ref":"#/x"},{"description":"d"}],"x":{}}`:    "any",
-		`{"type":"strange"}`:                                       "any",
-		`{"$ref":"#"}`:                                             "any",
-		`[]`:                                                       "any",
-		``:                                                         "any",
+		`{"anyOf":[{"enum":["auto"]},{"type":"integer"}]}`:             "string|integer", // not only "auto"
+		`{"anyOf":[{"enum":["auto",null]},{"type":"null"}]}`:           `"auto"|null`,
+		`{"anyOf":[{"type":"string"},{"type":"null"}]}`:                "string|null",
+		`{"enum":[1,2,3,4,5,6,7,8,9]}`:                                 "integer",
+		`{"type":"string","enum":["a"]}`:                               `"a"`,
+		`{"type":"array","items":{"enum":["a","b"]}}`:                  `array of "a"|"b"`,
+		`{"properties":{}}`:                                            "object",
+		`{"items":{"type":"string"}}`:                                  "array of string",
+		`{"allOf":[{"type":"string"},{"type":"integer"}]}`:             "string",
+		`{"allOf":[{"$ref":"#/x"},{"description":"d"}],"x":{}}`:        "any",
+		`{"type":"strange"}`:                                           "any",
+		`{"anyOf":[{"$ref":"#/e"},{"$ref":"#/e"}],"e":{"enum":["a"]}}`: `"a"`,
+		`{"$ref":"#"}`: "any",
+		`[]`:           "any",
+		``:             "any",
 		`{"oneOf":[{"type":"integer"},{"type":"number"}]}`:         "number",
 		`{"$ref":"#/$defs/a%20b","$defs":{"a b":{"type":"null"}}}`: "null",
 	} {
