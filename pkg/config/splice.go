@@ -13,16 +13,23 @@ import (
 // what the result must mean, and on the lines of the text. settle takes the
 // text if it means the same, and the library's writing if not.
 
-// settle decides between the two forms of an edit. A nil text means that the
-// text could not be edited.
+// settle decides between the two forms of an edit.
 func (e *edit) settle(text []byte) ([]byte, error) {
-	if text != nil {
-		doc, err := yamlDocument(text)
-		if err == nil && doc != nil && sameMeaning(doc.Content[0], e.top) && keepsComments(doc, e.doc) {
-			return text, nil
-		}
+	if e.means(text) {
+		return text, nil
 	}
 	return yaml.Dump(e.doc, yaml.WithIndent(2), yaml.WithLineWidth(-1))
+}
+
+// means reports whether a text says what the nodes do. It must be asked before
+// any of them is written, which changes them. A nil text is one that could not
+// be edited.
+func (e *edit) means(text []byte) bool {
+	if text == nil {
+		return false
+	}
+	doc, err := yamlDocument(text)
+	return err == nil && doc != nil && sameMeaning(doc.Content[0], e.top) && keepsComments(doc, e.doc)
 }
 
 func sameMeaning(a, b *yaml.Node) bool {
