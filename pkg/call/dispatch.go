@@ -47,6 +47,13 @@ func dispatch(ctx context.Context, c *Call) *Refusal {
 	if err != nil {
 		return failed(ctx, s, name, err)
 	}
+	if result := reply.Message.ResultBytes(); result != nil {
+		parts, problem := ReadResult(result)
+		if problem != "" {
+			return malformed(s, name, problem)
+		}
+		c.answer.Parts = parts
+	}
 	c.answer.Reply = &reply.Message
 	c.explainArguments()
 	return nil
@@ -119,25 +126,18 @@ func (c *Call) explainArguments() {
 		c.explainError(schema)
 		return
 	}
-	result := m.Result.Of(m.Raw)
-	if !isToolError(result) || len(missingRequired(schema, c.arguments)) == 0 {
-		return
-	}
-	var span [1]wire.Span
-	if wire.Lookup(result, []string{"content"}, span[:]) != nil || !span[0].Ok() {
+	result, parts := m.ResultBytes(), c.answer.Parts
+	if parts.Partial || !parts.Failed || !parts.Content.Ok() || len(missingRequired(schema, c.arguments)) == 0 {
 		return
 	}
 	text := wire.Quote("input schema of " + c.tool.Def.Name + ": " + string(schema))
 	block := append(append([]byte(`,{"type":"text","text":`), text...), '}')
-	content := span[0].Of(result)
-	if len(content) < 2 || content[len(content)-1] != ']' {
-		return
-	}
-	if len(bytes.TrimSpace(content[1:len(content)-1])) == 0 {
+	if content := parts.Content.Of(result); len(bytes.TrimSpace(content[1:len(content)-1])) == 0 {
 		block = block[1:]
 	}
-	end := span[0].End - 1
+	end := parts.Content.End - 1
 	c.answer.Result = wire.Splice(result, wire.Edit{Span: wire.Span{Start: end, End: end}, New: block})
+	c.answer.Parts, _ = ReadResult(c.answer.Result)
 }
 
 func (c *Call) explainError(schema []byte) {
@@ -148,10 +148,4 @@ func (c *Call) explainError(schema []byte) {
 	r := &Refusal{Word: UpstreamError, Server: c.tool.Server.Declared.ID, Tool: c.tool.Def.Name, InputSchema: schema}
 	e.Data = r.Data()
 	c.answer.Error = e
-}
-
-// isToolError reports whether a result says isError: true.
-func isToolError(result []byte) bool {
-	var span [1]wire.Span
-	return wire.Lookup(result, []string{"isError"}, span[:]) == nil && string(span[0].Of(result)) == "true"
 }

@@ -179,3 +179,6 @@ func SelfPaths(names []string) []string {
 	}
 	return paths
 }
+
+// Dirs are the directories of this host.
+func (h *Host) Dirs() state.Dirs { return h.o.Dirs }

@@ -41,11 +41,14 @@ type Request struct {
 	Params    []byte              // params of tools/call, a JSON object, with any name
 	Progress  func(params []byte) // receives notifications/progress params with the caller's token; may be nil; must not block
 	LineBytes int                 // size of the request as received, for the row
+	Via       string              // the `via` of its row; "" is the session's
 }
 
-// Answer is what a call came to: exactly one of Reply and Refusal is set.
+// Answer is what a call came to: exactly one of Reply and Refusal is set, or
+// Result alone where one of the gateway's own tools answered.
 type Answer struct {
 	Reply   *wire.Message  // the server's response as received; its id is not the caller's
+	Parts   ResultParts    // of Result where it is set, else of the reply's result
 	Result  []byte         // the result to hand on where it differs from the reply's (R41's schema), else nil
 	Error   *wire.RPCError // the error to hand on where it differs from the reply's, else nil
 	Refusal *Refusal
@@ -79,7 +82,11 @@ type times struct {
 // after it. ctx ends the call: its cause should be *upstream.Cancelled.
 func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
 	c := s.begin(r)
-	refusal := c.walk(ctx)
+	s.end(c, c.walk(ctx), answer)
+}
+
+// end hands the answer over and writes the row.
+func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 	c.times.latency = time.Since(c.times.begin)
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
 	if refusal != nil && refusal.Step != StepDispatch {

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"time"
@@ -23,9 +24,9 @@ func (s *Session) row(c *Call) calllog.Row {
 	r := calllog.Row{
 		TS:        c.times.begin.UTC(),
 		LatencyMS: milliseconds(c.times.latency), QueueMS: milliseconds(c.times.queue), StartMS: milliseconds(c.times.init),
-		Level: s.level(c.view), ClientPID: s.o.ClientPID, Claimed: s.claimed.Load(), Session: s.ID,
+		Level: c.view.subject.Level, ClientPID: s.o.ClientPID, Claimed: s.claimed.Load(), Session: s.ID,
 		ConfigHash: c.view.Config.Hash, Project: s.o.Project,
-		Upstream: c.Server, Tool: c.Request.Tool, Via: s.o.Via,
+		Upstream: c.Server, Tool: c.Request.Tool, Via: cmp.Or(c.Via, s.o.Via),
 		RequestBytes: c.LineBytes,
 	}
 	if refusal := c.answer.Refusal; refusal != nil {
@@ -37,18 +38,11 @@ func (s *Session) row(c *Call) calllog.Row {
 	if c.tool != nil {
 		r.Tool, r.Tier = c.tool.Def.Name, string(c.tool.Decision.Tier)
 	}
-	if c.view.Config.Log.Args == "hash" {
+	if c.view.Config.Log.Args != "none" {
 		r.ArgsHash = argsHash(c.arguments)
 	}
 	s.outcome(c, &r)
 	return r
-}
-
-func (s *Session) level(v *View) int {
-	if v.Config.Defaults == nil {
-		return 0
-	}
-	return v.Config.Defaults.TrustLevel
 }
 
 func (s *Session) outcome(c *Call, r *calllog.Row) {
@@ -60,16 +54,19 @@ func (s *Session) outcome(c *Call, r *calllog.Row) {
 		}
 		return
 	}
+	size := len(c.answer.Result)
 	m := c.answer.Reply
-	r.ResponseBytes = len(m.Raw)
-	r.ResponseTokens = (len(m.Raw) + 3) / 4
+	if m != nil {
+		size = len(m.Raw)
+	}
+	r.ResponseBytes, r.ResponseTokens = size, (size+3)/4
 	switch {
-	case m.Error.Ok():
+	case m != nil && m.Error.Ok():
 		r.Outcome, r.Word, r.Step = calllog.UpstreamError, string(UpstreamError), StepDispatch
-		if e, err := wire.ParseRPCError(m.Error.Of(m.Raw)); err == nil {
+		if e, err := wire.ParseRPCError(m.ErrorBytes()); err == nil {
 			r.Code = e.Code
 		}
-	case isToolError(m.Result.Of(m.Raw)):
+	case c.answer.Parts.Failed:
 		r.Outcome = calllog.ToolError
 	default:
 		r.Outcome = calllog.OK
