@@ -17,6 +17,10 @@ type Options struct {
 	MaxFile int64                 // bytes after which a day goes on in a next file; 0 = no limit
 	Now     func() time.Time      // nil is time.Now
 	Network func(dir string) bool // whether dir is on a network file system; nil asks the system
+	// Finish is called with each row just before it is written, on the writer's
+	// own goroutine: for what must not cost a call time, such as taking secrets
+	// out of its arguments. It must not panic. nil leaves rows as they are.
+	Finish func(*Row)
 }
 
 // Writer appends rows to the log from a goroutine of its own, as many at a time
@@ -24,9 +28,10 @@ type Options struct {
 // be called concurrently, and a nil *Writer takes every row and does nothing, so
 // that a gateway without a writable home works on (C6).
 type Writer struct {
-	now   func() time.Time
-	wake  chan struct{} // holds one token when there is something to do
-	ended chan struct{} // closed when the goroutine has ended
+	now    func() time.Time
+	finish func(*Row)    // may be nil
+	wake   chan struct{} // holds one token when there is something to do
+	ended  chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex
 	queue   []entry
@@ -53,6 +58,8 @@ const keepRows = 256
 type entry struct {
 	row  Row
 	done chan<- bool // nil = nobody waits; has room for one value
+
+	finished bool
 }
 
 // Open begins the log in dir, making it and today's file when absent. An error
@@ -67,7 +74,7 @@ func Open(dir string, o Options) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{
-		now: now, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		now: now, finish: o.Finish, wake: make(chan struct{}, 1), ended: make(chan struct{}),
 		out: appender{dir: dir, days: o.Days, maxFile: o.MaxFile}, id: NewID(now()),
 	}
 	if o.Network == nil {
@@ -216,6 +223,10 @@ func (w *Writer) write(batch []entry) int {
 		}
 		if r.ID == "" {
 			r.ID = NewID(now)
+		}
+		if w.finish != nil && !batch[i].finished {
+			w.finish(r)
+			batch[i].finished = true // it may have to wait for the next write
 		}
 		longer := r.appendLine(w.lines)
 		if i > 0 && len(longer) > config.LogRowBytes {

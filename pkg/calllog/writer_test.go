@@ -124,6 +124,33 @@ func TestWriterFillsTheRow(t *testing.T) {
 	}
 }
 
+// Finish sees each row once, complete but for what it changes, before it is
+// written and not before it was queued.
+func TestFinish(t *testing.T) {
+	dir := logDir(t)
+	seen := map[string]int{}
+	w := open(t, dir, Options{Finish: func(r *Row) { // on one goroutine
+		seen[r.Tool]++
+		r.Args = json.RawMessage(`{"seen":true}`)
+	}})
+	for i := range 300 {
+		w.Append(Row{Outcome: OK, Tool: fmt.Sprint("t", i), Rule: strings.Repeat("x", 1000), Args: json.RawMessage(`{"token":"x"}`)})
+	}
+	if err := w.Close(patience); err != nil || w.Dropped() != 0 {
+		t.Fatal(err, w.Dropped())
+	}
+	for tool, n := range seen {
+		if n != 1 {
+			t.Errorf("%s was seen %d times", tool, n)
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	data, err := os.ReadFile(files[0])
+	if err != nil || len(seen) != 300 || strings.Count(string(data), `"args":{"seen":true}`) != 300 || strings.Contains(string(data), "token\"") {
+		t.Errorf("%d rows seen, %v", len(seen), err)
+	}
+}
+
 func TestProcessesShareAFile(t *testing.T) { // C80, MB-226
 	dir := logDir(t)
 	var wg sync.WaitGroup
