@@ -31,17 +31,84 @@ func (s *Server) look(v *View) error {
 // approved; nil when nothing does.
 func (s *Server) Changed() error { return s.changed }
 
-// distrusted stops the running servers of a project that lost their approval
-// between two views (R90). It does not wait for them.
-func (h *Host) distrusted(old, next *View) {
+// moved tells the pool what became of the servers of a view in the next one. A
+// project's server that lost its approval is stopped at once (R90). One that is
+// not declared any more, or is another one now, gets no new calls and ends with
+// its last (R25). Of one that is the same process the settings that lie outside
+// its key hold at once (R20). It waits for none of them.
+func (h *Host) moved(old, next *View) {
 	for _, s := range old.Servers {
-		key := s.running()
-		if s.Declared.Scope != config.Project || key == "" {
+		before := s.approved.Load()
+		if before == nil {
+			continue // this view has started nothing
+		}
+		status, _ := next.records.Status(s.Declared)
+		now := next.byID[s.Declared.ID]
+		switch {
+		case status != trust.Trusted:
+			go h.pool.Stop(before.Key()) // ends with the server's teardown, which is bounded
+		case now == nil || !now.Declared.Enabled || !sameDeclaration(s.Declared, now.Declared):
+			h.pool.Retire(before.Key())
+		default:
+			h.follow(before, now.approved.Load())
+		}
+	}
+}
+
+// follow is moved for a declaration that is the same; now is nil as long as it
+// could not be approved again, and then nothing is known.
+func (h *Host) follow(before, now *trust.Approved) {
+	switch {
+	case now == nil || now == before:
+	case now.Key() == before.Key():
+		h.pool.Update(now)
+	default: // a value or the place of its executable is another
+		h.pool.Retire(before.Key())
+	}
+}
+
+func sameDeclaration(a, b *config.Server) bool {
+	return a.Digest == b.Digest && a.Source == b.Source && a.Project == b.Project
+}
+
+// look has every open session look at configuration, trust and catalogs, before
+// the pool starts a server that nobody waits for, and now and then.
+func (h *Host) look() {
+	h.mu.Lock()
+	open := make([]*Session, 0, len(h.sessions))
+	for s := range h.sessions {
+		open = append(open, s)
+	}
+	h.mu.Unlock()
+	for _, s := range open {
+		s.renew()
+	}
+}
+
+// wantEager brings up the eager servers of a view, as far as the session's
+// policies serve them, and waits for none.
+func (s *Session) wantEager(v *View) {
+	if !s.o.Eager {
+		return
+	}
+	for _, srv := range v.Servers {
+		if srv.Declared.Start != "eager" || !srv.Usable() || !v.Serves(srv) {
 			continue
 		}
-		if status, _ := next.records.Status(s.Declared); status != trust.Trusted {
-			go h.pool.Stop(key) // ends with the server's teardown, which is bounded
-		}
+		go func() { // ends with the approval, in which commands that print secrets are bounded
+			a, err := srv.approve(v)
+			if err != nil {
+				s.host.warnOnce("eager "+srv.Declared.ID+err.Error(), "server "+srv.Declared.ID+" is not started: "+err.Error())
+				return
+			}
+			s.host.pool.Want(s.ID, a)
+			s.host.mu.Lock()
+			open := s.host.sessions[s]
+			s.host.mu.Unlock()
+			if !open {
+				s.host.pool.Leave(s.ID)
+			}
+		}()
 	}
 }
 

@@ -38,6 +38,8 @@ type Host struct {
 	log        *calllog.Writer
 	generation atomic.Uint64 // counts changes of live lists
 	mu         sync.Mutex
+	panics     atomic.Uint64 // contained, see Panicked
+	sessions   map[*Session]bool
 	watchers   map[*Session]func()
 	distrust   map[string]*trust.Records // by project: none, as long as trust.json cannot be believed
 	secrets    *secret.Store
@@ -49,7 +51,7 @@ type Host struct {
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, trust: trust.NewStore(o.Dirs), watchers: map[*Session]func(){}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
+	h := &Host{o: o, trust: trust.NewStore(o.Dirs), sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
 		h.warnOnce("cache", "no catalog cache: "+err.Error())
@@ -67,6 +69,7 @@ func OpenHost(o HostOptions, log config.Log) *Host {
 	}
 	h.pool = pool.New(pool.Options{
 		Owner: pool.OwnerMark(), StderrDir: stderr, Catalogs: h.catalogs, Version: o.Version, Changed: h.changed,
+		Look: h.look, Panicked: h.Panicked,
 	})
 	return h
 }

@@ -17,6 +17,7 @@ type SessionOptions struct {
 	Policy    string // name of a policy that narrows; "" for none (R52)
 	Via       string // the `via` of its rows: direct, mcp-call
 	ClientPID int    // the agent's process, 0 when unknown
+	Eager     bool   // bring up and keep up its servers with `start: eager` while it is open
 	Changed   func() // called after something this session sees may differ; must not block; may be nil
 }
 
@@ -33,6 +34,7 @@ type Session struct {
 	mu      sync.Mutex     // one rebuild at a time
 	refused *config.Config // the newest, when it is not in force; guarded by mu
 	claimed atomic.Pointer[calllog.Claimed]
+	search  discovery
 }
 
 // Open opens a session and computes its first view. It starts nothing. The
@@ -47,19 +49,23 @@ func (h *Host) Open(o SessionOptions) (*Session, error) {
 	}
 	s.view.Store(h.build(c, h.records(o.Project), who, nil))
 	s.checked.Store(time.Now().UnixNano())
+	h.mu.Lock()
+	h.sessions[s] = true
 	if o.Changed != nil {
-		h.mu.Lock()
 		h.watchers[s] = o.Changed
-		h.mu.Unlock()
 	}
+	h.mu.Unlock()
+	s.wantEager(s.view.Load())
 	return s, nil
 }
 
-// Close ends the session's interest in changes.
+// Close ends the session's interest in changes and in the servers it used.
 func (s *Session) Close() {
 	s.host.mu.Lock()
+	delete(s.host.sessions, s)
 	delete(s.host.watchers, s)
 	s.host.mu.Unlock()
+	s.host.pool.Leave(s.ID)
 }
 
 // Claim records what the client says of itself; it is logged and never believed.
@@ -100,7 +106,8 @@ func (s *Session) renew() *View {
 	s.seen.Store(generation)
 	s.mu.Unlock()
 	if next != old {
-		s.host.distrusted(old, next)
+		s.host.moved(old, next)
+		s.wantEager(next)
 		if s.o.Changed != nil {
 			s.o.Changed()
 		}
@@ -128,33 +135,6 @@ func (s *Session) next(v *View) *View {
 		return v
 	}
 	return s.host.build(c, records, who, v)
-}
-
-// Discover starts, in the background and at the same time, every trusted
-// server that was never listed and that this session's policies serve (R66),
-// and returns a channel that is closed when all of them answered or failed and
-// View shows what they said. Each start is bounded by its server's
-// start_timeout. Failures are remembered for a while and named to the operator.
-func (s *Session) Discover(ctx context.Context) <-chan struct{} {
-	done := make(chan struct{})
-	v := s.View()
-	missing := v.missing(s.host.catalogs)
-	go func() { // ends when every start ended, each bounded
-		defer close(done)
-		var wg sync.WaitGroup
-		for _, srv := range missing {
-			wg.Go(func() { // ends with its start
-				if _, err := s.start(ctx, v, srv); err != nil && ctx.Err() == nil {
-					s.host.warnOnce("discover "+srv.Declared.ID+err.Error(), err.Error())
-				}
-			})
-		}
-		wg.Wait()
-		if len(missing) > 0 {
-			s.renew() // the pool announces a start only after it told those who wait
-		}
-	}()
-	return done
 }
 
 // start brings one server up and returns its live list.

@@ -149,9 +149,7 @@ func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Su
 	for _, d := range c.Servers {
 		s := &Server{Declared: d}
 		s.Status, _ = records.Status(d)
-		if old != nil && old.Config == c && (old.records == records || d.Scope == config.User) {
-			s.approved.Store(old.byID[d.ID].approved.Load())
-		}
+		h.lend(s, old, v)
 		v.Servers = append(v.Servers, s)
 		v.byID[d.ID] = s
 	}
@@ -160,6 +158,25 @@ func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Su
 		v.expose(s, h)
 	}
 	return v
+}
+
+// lend hands an approval of the view before on to the same declaration in v. With
+// another configuration it is made anew, so that what runs is found again and
+// keeps running (R25).
+func (h *Host) lend(s *Server, old, v *View) {
+	if old == nil {
+		return
+	}
+	before := old.byID[s.Declared.ID]
+	if before == nil || before.running() == "" {
+		return
+	}
+	switch {
+	case old.Config == v.Config && (old.records == v.records || s.Declared.Scope == config.User):
+		s.approved.Store(before.approved.Load())
+	case sameDeclaration(before.Declared, s.Declared):
+		_, _ = s.approve(v) // without it, it is approved again when it is next called
+	}
 }
 
 // readAll looks at the files of all servers at once: with hundreds of recorded

@@ -39,7 +39,8 @@
 //
 // # The file of a failed discovery, version 1
 //
-// cache/catalogs/SHA.failed: {"v":1,"identity":{…},"at":"…","why":"…"}. It
+// cache/catalogs/SHA.failed: {"v":1,"identity":{…},"at":"…","why":"…"}, and
+// "slow":true where it had not failed yet when nobody waited any longer. It
 // counts for config.FailedDiscovery after at, and goes when a catalog is
 // written. testdata/v1.failed is one.
 package catalog

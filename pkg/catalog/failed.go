@@ -16,6 +16,7 @@ type failure struct {
 	Identity Identity  `json:"identity"`
 	At       time.Time `json:"at"`
 	Why      string    `json:"why"`
+	Slow     bool      `json:"slow,omitempty"` // it had not failed yet when nobody waited any longer
 }
 
 func (s *Store) failedPath(id Identity) string { return filepath.Join(s.dir, id.stem()+".failed") }
@@ -24,30 +25,46 @@ func (s *Store) failedPath(id Identity) string { return filepath.Join(s.dir, id.
 // config.FailedDiscovery, and why, so that nobody starts it only to find out
 // again (MB-057). Anything doubtful about the record means that it was not.
 func (s *Store) Failed(id Identity) (why string, ok bool) {
+	f, ok := s.failure(id)
+	return f.Why, ok && !f.Slow
+}
+
+// Slow reports whether this declaration took longer to list than somebody would
+// wait, within the last config.FailedDiscovery: it may be tried again, but
+// nobody waits for it once more.
+func (s *Store) Slow(id Identity) bool {
+	f, ok := s.failure(id)
+	return ok && f.Slow
+}
+
+func (s *Store) failure(id Identity) (f failure, ok bool) {
 	check := state.Check{Max: config.MaxFailureBytes, Private: true, Project: id.Project}
 	data, _, err := state.ReadFile(s.failedPath(id), check)
 	if err != nil {
-		return "", false
+		return f, false
 	}
-	var f failure
 	if json.Unmarshal(data, &f) != nil || f.V != 1 || f.Identity != id {
-		return "", false
+		return f, false
 	}
-	if age := s.now().Sub(f.At); age < 0 || age >= config.FailedDiscovery {
-		return "", false
-	}
-	return f.Why, true
+	age := s.now().Sub(f.At)
+	return f, age >= 0 && age < config.FailedDiscovery
 }
 
 // SetFailed remembers a failed discovery. The catalog of the declaration stays
 // as it is (C71). why is kept up to config.MaxFailureText bytes and holds no
 // secret: the caller has redacted it.
-func (s *Store) SetFailed(id Identity, why string) error {
+func (s *Store) SetFailed(id Identity, why string) error { return s.setFailure(id, why, false) }
+
+// SetSlow remembers that a discovery took longer than why says. A failure, or a
+// list that is written, takes its place.
+func (s *Store) SetSlow(id Identity, why string) error { return s.setFailure(id, why, true) }
+
+func (s *Store) setFailure(id Identity, why string, slow bool) error {
 	if len(why) > config.MaxFailureText {
 		why = why[:config.MaxFailureText]
 	}
 	why = strings.ToValidUTF8(why, "")
-	data := mustJSON(failure{V: 1, Identity: id, At: s.now().Round(0).UTC(), Why: why})
+	data := mustJSON(failure{V: 1, Identity: id, At: s.now().Round(0).UTC(), Why: why, Slow: slow})
 	_, err := state.ReplaceFile(s.failedPath(id), append(data, '\n'))
 	return err
 }

@@ -431,3 +431,39 @@ func TestIdentityOf(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A server that was too slow to be waited for has not failed; a failure and a
+// list take the place of that, and so does time.
+func TestSlow(t *testing.T) {
+	now := &clock{fixtureAt}
+	s, _ := fixtureStore(t, fixtureID, now)
+	id := fixtureID
+	c, err := Build(id, fixtureAt, Raw{Tools: tools500(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(slow, failed bool) {
+		t.Helper()
+		_, got := s.Failed(id)
+		if s.Slow(id) != slow || got != failed {
+			t.Errorf("slow %v, failed %v; want %v, %v", s.Slow(id), got, slow, failed)
+		}
+	}
+	set := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(false, false)
+	set(s.SetSlow(id, "5s"))
+	want(true, false)
+	set(s.SetFailed(id, "exit status 1"))
+	want(false, true)
+	set(s.SetSlow(id, "5s"))
+	now.now = fixtureAt.Add(config.FailedDiscovery)
+	want(false, false)
+	set(s.SetSlow(id, "5s"))
+	set(s.Write(c))
+	want(false, false)
+}

@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"io"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -25,6 +27,10 @@ func New(host *call.Host, version string) *Gateway {
 	return &Gateway{host: host, version: version}
 }
 
+// ErrInternal is what Serve returns when a panic ended the session (R26). What
+// it was stands in state/hub.log.
+var ErrInternal = errors.New("an internal error ended the session")
+
 // Options says what one session is.
 type Options struct {
 	Project   string        // real path of the project's root, "" for none
@@ -38,11 +44,11 @@ type Options struct {
 // are given config.EndGrace to answer when r ended, and are cancelled. Serve
 // waits for them and for unwritten answers, each bounded, but not for a Read
 // of r that hangs: that goroutine ends with r. It closes neither r nor w. The
-// error is a failed write or read, or what call.Host.Open says.
+// error is a failed write or read, what call.Host.Open says, or ErrInternal.
 func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1)}
 	inner, err := g.host.Open(call.SessionOptions{
-		Project: o.Project, Policy: o.Policy, Via: "direct", ClientPID: o.ClientPID, Changed: s.changed,
+		Project: o.Project, Policy: o.Policy, Via: "direct", ClientPID: o.ClientPID, Changed: s.changed, Eager: true,
 	})
 	if err != nil {
 		return err
@@ -57,21 +63,57 @@ func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options
 		OnError: func(err error) { failed <- err },
 	})
 	read := make(chan error, 1)
-	go func() { read <- s.read(r) }() // ends when r ends or fails, or at the first message after the session
-	s.wg.Go(s.announceChanges)        // ends with s.ctx
+	go s.guard(func() { read <- s.read(r) })       // ends when r ends or fails, or at the first message after the session
+	s.wg.Go(func() { s.guard(s.announceChanges) }) // ends with s.ctx
 	var result error
 	select {
 	case result = <-read:
 		s.finish()
 	case result = <-failed:
-	case <-ctx.Done():
+	case <-s.ctx.Done(): // ctx ended, or a panic ended the session
+		if errors.Is(context.Cause(s.ctx), ErrInternal) {
+			result = ErrInternal
+		}
 	}
 	s.cancel(&upstream.Cancelled{Reason: "the client disconnected"})
-	s.wg.Wait()
+	s.settle(result)
 	if err := s.out.Close(config.AgentFlush); err != nil && result == nil && ctx.Err() == nil {
 		result = err
 	}
 	return result
+}
+
+// settle waits for the goroutines of the session, which its end hastens. One that
+// a panic took away may have left a lock behind, so that the wait has a bound
+// then.
+func (s *session) settle(result error) {
+	settled := make(chan struct{})
+	go func() { // ends with the last of them
+		s.wg.Wait()
+		close(settled)
+	}()
+	if !errors.Is(result, ErrInternal) {
+		<-settled
+		return
+	}
+	timer := time.NewTimer(config.TermGrace)
+	defer timer.Stop()
+	select {
+	case <-settled:
+	case <-timer.C:
+	}
+}
+
+// guard is what all goroutines of a session run under: a panic in one of them
+// ends this session and no other, and the agent sees nothing of it (R26).
+func (s *session) guard(run func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.g.host.Panicked("session "+s.calls.ID, v, debug.Stack())
+			s.cancel(ErrInternal)
+		}
+	}()
+	run()
 }
 
 // session is one agent's connection.

@@ -81,6 +81,7 @@ func (s *session) awaitDiscovery(ctx context.Context) {
 	select {
 	case <-discovery:
 	case <-timer.C:
+		s.calls.Overdue()
 	case <-ctx.Done():
 	}
 	s.mu.Lock()

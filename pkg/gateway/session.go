@@ -124,7 +124,7 @@ func (s *session) start(m wire.Message, reply func([]byte), run func(*request, w
 	s.mu.Unlock()
 	s.wg.Go(func() { // ends when run returns, which each wait in it bounds and r.cancel hastens
 		defer r.cancel(nil)
-		run(r, m)
+		s.guard(func() { run(r, m) })
 	})
 }
 

@@ -42,12 +42,14 @@ func toolName(params []byte) (name, problem string) {
 // progress passes a server's progress on as long as the request is open.
 func (s *session) progress(r *request) func([]byte) {
 	return func(params []byte) {
-		s.mu.Lock()
-		_, open := s.open[r.key]
-		s.mu.Unlock()
-		if open {
-			s.out.SendDroppable(wire.NotificationLine("notifications/progress", params))
-		}
+		s.guard(func() { // the server's connection calls this, and is not to end with the session
+			s.mu.Lock()
+			_, open := s.open[r.key]
+			s.mu.Unlock()
+			if open {
+				s.out.SendDroppable(wire.NotificationLine("notifications/progress", params))
+			}
+		})
 	}
 }
 
