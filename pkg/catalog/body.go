@@ -38,6 +38,9 @@ func (c *Catalog) encode() []byte {
 	b = appendList(append(b, ",\n\"resources\":"...), c.Resources)
 	b = appendList(append(b, ",\n\"resource_templates\":"...), c.ResourceTemplates)
 	b = append(append(b, ",\n\"refused\":"...), mustJSON(append([]Refused{}, c.Refused...))...)
+	if c.Noise > 0 {
+		b = strconv.AppendUint(append(b, `,"noise":`...), c.Noise, 10)
+	}
 	return append(b, "}\n"...)
 }
 
@@ -88,6 +91,7 @@ const (
 	inResources
 	inTemplates
 	inRefused
+	inNoise // the first that may be missing
 	bodyMembers
 )
 
@@ -95,12 +99,12 @@ const (
 // that Build applies to what a server sends holds for the file as well.
 func decode(data []byte) (*Catalog, error) {
 	names := [bodyMembers]string{"v", "identity", "at", "ttl_ms", "server_info", "protocol", "era", "capabilities",
-		"instructions", "truncated", "tools", "prompts", "resources", "resource_templates", "refused"}
+		"instructions", "truncated", "tools", "prompts", "resources", "resource_templates", "refused", "noise"}
 	var at [bodyMembers]wire.Span
 	if err := wire.Lookup(data, names[:], at[:]); err != nil {
 		return nil, fmt.Errorf("%w: %w", errMalformed, err)
 	}
-	for _, span := range at {
+	for _, span := range at[:inNoise] {
 		if !span.Ok() {
 			return nil, errMalformed
 		}
@@ -138,6 +142,9 @@ func decodeHead(part func(int) []byte, raw *Raw) (*Catalog, error) {
 		json.Unmarshal(part(inTruncated), &c.Truncated),
 		json.Unmarshal(part(inRefused), &c.Refused),
 	)
+	if noise := part(inNoise); noise != nil {
+		err = errors.Join(err, json.Unmarshal(noise, &c.Noise))
+	}
 	for i, text := range map[int]*string{inProtocol: &c.Protocol, inEra: &c.Era, inInstructions: &c.Instructions} {
 		s, bad := wire.Unquote(part(i))
 		*text, err = s, errors.Join(err, bad)

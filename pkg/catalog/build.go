@@ -15,6 +15,7 @@ type Raw struct {
 	Protocol, Era, Instructions                  string
 	TTLMS                                        int64
 	Truncated                                    bool
+	Noise                                        uint64 // lines that were no JSON-RPC
 	Tools, Prompts, Resources, ResourceTemplates []json.RawMessage
 }
 
@@ -50,7 +51,7 @@ func (e *MalformedError) Unwrap() error { return e.Err }
 func Build(id Identity, at time.Time, raw Raw) (*Catalog, error) {
 	c := &Catalog{
 		V: 1, Identity: id, At: at.Round(0).UTC(), TTLMS: max(raw.TTLMS, 0),
-		Protocol: raw.Protocol, Era: raw.Era, Instructions: raw.Instructions, Truncated: raw.Truncated,
+		Protocol: raw.Protocol, Era: raw.Era, Instructions: raw.Instructions, Truncated: raw.Truncated, Noise: raw.Noise,
 	}
 	var err error
 	if c.ServerInfo, err = optional(raw.ServerInfo); err != nil {

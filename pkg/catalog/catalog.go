@@ -57,7 +57,8 @@ type Catalog struct {
 	Era          string
 	Capabilities json.RawMessage // nil = not sent
 	Instructions string
-	Truncated    bool // the lists went on after what is here
+	Truncated    bool   // the lists went on after what is here
+	Noise        uint64 // lines that were no JSON-RPC, until the list was there
 
 	Tools, Prompts, Resources, ResourceTemplates []json.RawMessage
 

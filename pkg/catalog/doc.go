@@ -31,8 +31,9 @@
 //	tools, prompts, resources, resource_templates
 //	                    definitions as sent, in the server's order
 //	refused             [{name, why}]: items left out of the lists
+//	noise               lines on its stdout that were no JSON-RPC; left out for 0
 //
-// All members are always written. A reader ignores members it does not know,
+// All other members are always written. A reader ignores members it does not know,
 // wants all those above exactly once, and treats everything else (not JSON, too
 // large, another version or identity, a date in the future, an item that would
 // have been refused) as a missing file (C71). testdata/v1.json is such a file.

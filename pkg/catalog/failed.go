@@ -37,7 +37,27 @@ func (s *Store) Slow(id Identity) bool {
 	return ok && f.Slow
 }
 
-func (s *Store) failure(id Identity) (f failure, ok bool) {
+// Failure is the last discovery of a declaration, when it gave no list.
+type Failure struct {
+	At   time.Time
+	Why  string
+	Slow bool // it had not failed yet when nobody waited any longer
+}
+
+// LastFailure is the discovery that failed after the last one that did not,
+// however long ago: for people who ask why a server has no tools.
+func (s *Store) LastFailure(id Identity) (Failure, bool) {
+	f, ok := s.readFailure(id)
+	return Failure{At: f.At, Why: f.Why, Slow: f.Slow}, ok
+}
+
+// failure is the record as long as it counts.
+func (s *Store) failure(id Identity) (failure, bool) {
+	f, ok := s.readFailure(id)
+	return f, ok && s.now().Sub(f.At) < config.FailedDiscovery
+}
+
+func (s *Store) readFailure(id Identity) (f failure, ok bool) {
 	check := state.Check{Max: config.MaxFailureBytes, Private: true, Project: id.Project}
 	data, _, err := state.ReadFile(s.failedPath(id), check)
 	if err != nil {
@@ -46,8 +66,7 @@ func (s *Store) failure(id Identity) (f failure, ok bool) {
 	if json.Unmarshal(data, &f) != nil || f.V != 1 || f.Identity != id {
 		return f, false
 	}
-	age := s.now().Sub(f.At)
-	return f, age >= 0 && age < config.FailedDiscovery
+	return f, !f.At.After(s.now())
 }
 
 // SetFailed remembers a failed discovery. The catalog of the declaration stays

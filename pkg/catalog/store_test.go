@@ -355,6 +355,54 @@ func TestFailed(t *testing.T) {
 	}
 }
 
+// What failed is told to people after it has stopped to count.
+func TestLastFailure(t *testing.T) {
+	now := &clock{fixtureAt}
+	s, _ := fixtureStore(t, fixtureID, now)
+	if _, ok := s.LastFailure(fixtureID); ok {
+		t.Error("a failure before any")
+	}
+	if err := s.SetFailed(fixtureID, "x"); err != nil {
+		t.Fatal(err)
+	}
+	now.now = fixtureAt.Add(time.Hour)
+	if f, ok := s.LastFailure(fixtureID); !ok || f != (Failure{At: fixtureAt, Why: "x"}) {
+		t.Errorf("%+v %v", f, ok)
+	}
+	other := fixtureID
+	other.Digest = "sha256:2"
+	if _, ok := s.LastFailure(other); ok {
+		t.Error("the failure of another declaration")
+	}
+	now.now = fixtureAt.Add(-time.Hour)
+	if _, ok := s.LastFailure(fixtureID); ok {
+		t.Error("a failure of the future")
+	}
+}
+
+// All is what was ever recorded; what is damaged is not there.
+func TestAll(t *testing.T) {
+	s := NewStore(filepath.Join(t.TempDir(), "c"), nil)
+	if got := s.All(""); got != nil {
+		t.Errorf("%v", got)
+	}
+	for _, id := range []string{"a", "b"} {
+		c, err := Build(Identity{Server: id, Project: "/p/" + id}, fixtureAt, Raw{Noise: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, filepath.Join(s.dir, "bad.json"), []byte("{"))
+	put(t, filepath.Join(s.dir, "x.failed"), []byte("{}"))
+	got := s.All("")
+	if len(got) != 2 || got[0].Noise != 3 || got[1].Noise != 3 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestFailureIsBounded(t *testing.T) {
 	s := NewStore(filepath.Join(t.TempDir(), "c"), nil)
 	if err := s.SetFailed(testID, strings.Repeat("é", 5000)+"\xff"); err != nil {
