@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"sync"
 	"time"
 
 	"postern/pkg/config"
@@ -65,6 +66,9 @@ type Catalog struct {
 	Refused []Refused
 
 	parsed []Tool
+
+	indexed sync.Once
+	index   *Index
 }
 
 // Parsed is the tools in the server's order, one for each of c.Tools. The

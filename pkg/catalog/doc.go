@@ -7,10 +7,15 @@
 // packages trust and policy each time. A catalog that is wrong in any way is a
 // catalog that is not there.
 //
-// Tool definitions stay the bytes the server sent. Two things are changed when
-// one is shown: the name, and an input schema that several clients would answer
-// by dropping the whole list (C72). Tool.WithName makes both changes by splice;
-// nothing is decoded and written again.
+// Tool definitions stay the bytes the server sent. Three things are changed when
+// one is shown: the name, a description that is longer than the policy wants it
+// (R63), and an input schema that several clients would answer by dropping the
+// whole list (C72). Tool.Shown makes the changes by splice; nothing is decoded
+// and written again.
+//
+// Search ranks the tools of several catalogs by the words of a query (R65). How
+// it does so is nobody else's business: an Index is made of a catalog, and
+// Search is given the names of those tools only that its caller may see.
 //
 // # The file of a catalog, version 1
 //

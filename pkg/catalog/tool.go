@@ -29,8 +29,8 @@ type Tool struct {
 	InputSchema  []byte // as shown, that is after the repair
 	OutputSchema []byte // as sent; nil when there is none
 
-	name   wire.Span
-	repair wire.Edit
+	name, description wire.Span
+	repair            wire.Edit
 }
 
 var errName = errors.New("it has no name")
@@ -60,7 +60,7 @@ func parseTool(raw []byte) (Tool, error) {
 		return Tool{}, err
 	}
 	t := Tool{
-		Name: name, Raw: raw, name: at[atName],
+		Name: name, Raw: raw, name: at[atName], description: at[atDescription],
 		Description: lenient(at[atDescription].Of(raw)), Title: lenient(at[atTitle].Of(raw)),
 		OutputSchema: at[atOutput].Of(raw),
 	}
@@ -143,26 +143,6 @@ func (t *Tool) readAnnotations(raw []byte) {
 	if t.Title == "" {
 		t.Title = lenient(at[1].Of(raw))
 	}
-}
-
-// WithName is the definition as an agent is shown it: under the exposed name,
-// with the input schema mended where it had to be, every other byte as sent. A
-// name that is already the exposed one keeps its spelling.
-func (t *Tool) WithName(exposed string) []byte {
-	edits := make([]wire.Edit, 0, 2)
-	if exposed != t.Name {
-		edits = append(edits, wire.Edit{Span: t.name, New: wire.Quote(exposed)})
-	}
-	if t.Repaired {
-		edits = append(edits, t.repair)
-	}
-	switch {
-	case len(edits) == 0:
-		return t.Raw
-	case len(edits) == 2 && edits[1].Span.Start < edits[0].Span.Start:
-		edits[0], edits[1] = edits[1], edits[0]
-	}
-	return wire.Splice(t.Raw, edits...)
 }
 
 // Digest is "sha256:" and the hash of the whole definition as sent, in canonical

@@ -97,6 +97,15 @@ const (
 	MaxFailureBytes = 32 << 10        // the file that remembers one; paths may be long
 )
 
+// Search over tools (R65).
+const (
+	MaxQueryBytes  = 1 << 10 // of a query; the rest is not read
+	MaxQueryWords  = 32      // of a query; a sentence has half
+	MaxFieldWords  = 256     // of one field of a tool; a description that goes on is a manual
+	MaxWordBytes   = 64      // of one word
+	MaxPrefixWords = 256     // that the last word of a query may begin, in one catalog
+)
+
 // Sessions and calls.
 const (
 	ConfigCheckEvery  = time.Second            // how often files of the configuration are looked at (R90)
