@@ -10,7 +10,7 @@ import (
 // where arrows has a line for it.
 var order = []string{
 	"proc", "wire", "state", "secret", "config", "trust", "policy", "catalog",
-	"upstream", "pool", "calllog", "call", "gateway", "cmdmain",
+	"upstream", "pool", "calllog", "call", "gateway", "hub", "cmdmain",
 }
 
 // arrows are the imports between packages, each with its reason. A new one is
@@ -60,6 +60,11 @@ var arrows = []struct{ from, to, why string }{
 	{"gateway", "catalog", "the lists it shows"},
 	{"gateway", "upstream", "the reason of a cancellation"},
 	{"gateway", "call", "every call walks the line"},
+	{"hub", "proc", "what is below the keeper, and what a gone owner left"},
+	{"hub", "config", "limits"},
+	{"hub", "upstream", "the name of the mark that servers carry"},
+	{"cmdmain", "proc", "a process without a keeper adopts orphans itself"},
+	{"cmdmain", "hub", "a command that may start servers runs below a keeper"},
 	{"cmdmain", "state", "the directories in force"},
 	{"cmdmain", "config", "the project in force"},
 	{"cmdmain", "trust", "exit codes of its errors"},

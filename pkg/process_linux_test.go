@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"postern/pkg/mcptest"
+	"postern/pkg/proc"
 )
 
 // marked lists the living processes that carry a mark of this owner.
@@ -30,8 +31,9 @@ func marked(owner int) (found []string) {
 	return found
 }
 
-// eight declares that many servers and returns an agent that called each.
-func eight(h *home, faults string) *mcptest.Agent {
+// eight declares that many servers and returns an agent that called each, and
+// the process that owns them.
+func eight(h *home, faults string) (agent *mcptest.Agent, owner int) {
 	var b strings.Builder
 	b.WriteString("version: 1\nservers:\n")
 	for i := range 8 {
@@ -39,15 +41,16 @@ func eight(h *home, faults string) *mcptest.Agent {
 	}
 	b.WriteString("policies:\n  everything: {servers: [\"*\"], allow: [read, write, execute]}\ndefaults: {policy: everything, trust_level: 2}\n")
 	h.write(".config/postern/mcp.yaml", b.String())
-	agent := mcptest.Start(h.t, h.command("mcp-serve"))
+	agent = mcptest.Start(h.t, h.command("mcp-serve"))
 	agent.Initialize()
 	for i := range 8 {
 		agent.Call(fmt.Sprintf("s%d__echo", i), `{"a":1}`)
 	}
-	if n := len(marked(agent.PID())); n < 8 {
+	owner = mcptest.Below(h.t, agent.PID())
+	if n := len(marked(owner)); n < 8 {
 		h.t.Fatalf("%d marked processes", n)
 	}
-	return agent
+	return agent, owner
 }
 
 func wantNone(t *testing.T, owner int) {
@@ -58,17 +61,38 @@ func wantNone(t *testing.T, owner int) {
 }
 
 // TestKill: kill -9 of the gateway with eight servers leaves none of them, also
-// when they ignore the end of their input and SIGTERM (R10).
+// when they ignore the end of their input and SIGTERM: the gateway itself, the
+// keeper above it, both at the same time (R10, MB-028).
 func TestKill(t *testing.T) {
-	for _, faults := range []string{"", ", -fault, ignore-eof, -fault, ignore-term"} {
-		h := newHome(t)
-		agent := eight(h, faults)
-		if err := syscall.Kill(agent.PID(), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
+	for kind, faults := range map[string]string{"kind": "", "deaf": ", -fault, ignore-eof, -fault, ignore-term"} {
+		for name, victims := range map[string]func(keeper, owner int) []int{
+			"owner":                     func(_, owner int) []int { return []int{owner} },
+			"keeper":                    func(keeper, _ int) []int { return []int{keeper} },
+			"both":                      func(keeper, owner int) []int { return []int{keeper, owner} },
+			"both the other way round": func(keeper, owner int) []int { return []int{owner, keeper} },
+		} {
+			t.Run(name+" of "+kind, func(t *testing.T) {
+				h := newHome(t)
+				agent, owner := eight(h, faults)
+				for _, pid := range victims(agent.PID(), owner) {
+					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+						t.Fatal(err)
+					}
+				}
+				agent.Wait()
+				wantNone(t, owner)
+				if !mcptest.Eventually(func() bool { return gone(owner) }) {
+					t.Errorf("the owner %d is left", owner)
+				}
+			})
 		}
-		agent.Wait()
-		wantNone(t, agent.PID())
 	}
+}
+
+// gone is whether a process runs no more.
+func gone(pid int) bool {
+	s, err := proc.Look(pid)
+	return err != nil || s.Ended()
 }
 
 // TestEnd: the end of input and SIGTERM end the gateway with 0 within six
@@ -94,7 +118,7 @@ func TestEnd(t *testing.T) {
 		for name, fault := range faults {
 			t.Run(end+"/"+name, func(t *testing.T) {
 				h := newHome(t)
-				agent := eight(h, fault)
+				agent, owner := eight(h, fault)
 				begin := time.Now()
 				if status := do(agent); status != 0 {
 					t.Errorf("ended with %d: %s", status, agent.Stderr())
@@ -102,7 +126,7 @@ func TestEnd(t *testing.T) {
 				if took := time.Since(begin); took > 9*time.Second {
 					t.Errorf("took %v", took)
 				}
-				wantNone(t, agent.PID())
+				wantNone(t, owner)
 				if clean := len(mcptest.Events(t, h.path("events"), "clean")); name == "well-behaved" && clean != 8 {
 					t.Errorf("%d of 8 servers saw the end of their input first", clean)
 				}

@@ -11,7 +11,6 @@ import (
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
-	"postern/pkg/proc"
 	"postern/pkg/upstream"
 )
 
@@ -55,14 +54,16 @@ func inSession(env *cmdmain.Env, c *cli.Context, do func(*caller, context.Contex
 	if err := m.check(args); err != nil {
 		return err
 	}
-	if err := m.open(); err != nil {
-		return err
-	}
-	defer m.host.Close()
-	defer m.session.Close()
-	ctx, cancel := m.context()
-	defer cancel()
-	return do(m, ctx, args)
+	return env.Keep(func() error {
+		if err := m.open(); err != nil {
+			return err
+		}
+		defer m.host.Close()
+		defer m.session.Close()
+		ctx, cancel := m.context()
+		defer cancel()
+		return do(m, ctx, args)
+	})
 }
 
 // check finds the mistakes that need no look at the configuration.
@@ -93,9 +94,6 @@ func (m *caller) open() error {
 		return err
 	}
 	m.userFile = filepath.Join(dirs.Config, "mcp.yaml")
-	if err := proc.BecomeSubreaper(); err != nil {
-		m.env.Sayf("servers that detach from their process group may survive: %v", err)
-	}
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
 	if m.host, err = m.env.Host(dirs, cfg.Log); err != nil {
 		return err

@@ -32,7 +32,12 @@ func addVerb(env *cmdmain.Env) *cli.Command {
 			&cli.StringSliceFlag{Name: "env", Usage: "start the server with this variable, `K=V`; may be repeated"},
 			&cli.BoolFlag{Name: "no-refresh", Usage: "do not ask the server for its list"},
 		},
-		Action: func(c *cli.Context) error { return add(env, c) },
+		Action: func(c *cli.Context) error {
+			if c.Bool("no-refresh") {
+				return add(env, c)
+			}
+			return env.Keep(func() error { return add(env, c) })
+		},
 	}
 }
 

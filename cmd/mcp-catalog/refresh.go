@@ -10,7 +10,6 @@ import (
 	"postern/pkg/catalog"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
-	"postern/pkg/proc"
 	"postern/pkg/trust"
 )
 
@@ -38,11 +37,13 @@ func refresh(env *cmdmain.Env, c *cli.Context) error {
 		return cmdmain.Usagef("--timeout is between 1ms and %s, not %s", config.MaxTimeout, limits.Timeout)
 	}
 	ids, _ := cmdmain.Positional(c)
-	p, err := placeOf(env, c)
-	if err != nil {
-		return err
-	}
-	return p.refresh(c, ids, c.Bool("stale"), limits)
+	return env.Keep(func() error {
+		p, err := placeOf(env, c)
+		if err != nil {
+			return err
+		}
+		return p.refresh(c, ids, c.Bool("stale"), limits)
+	})
 }
 
 // refresh lists the servers with these ids, all that may start when there are
@@ -57,9 +58,6 @@ func (p *place) refresh(c *cli.Context, ids []string, stale bool, limits call.Re
 		return err
 	}
 	defer host.Close()
-	if err := proc.BecomeSubreaper(); err != nil {
-		p.env.Sayf("servers that detach from their process group may survive: %v", err)
-	}
 	v := session.View()
 	broken := p.notInForce(v)
 	servers, err := p.chosen(v, ids)

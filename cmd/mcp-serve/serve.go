@@ -1,15 +1,14 @@
 package main
 
 import (
-	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/gateway"
-	"postern/pkg/proc"
 )
 
 func app(env *cmdmain.Env) *cli.App {
@@ -39,6 +38,11 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	if wait < 0 || wait > config.MaxListWait {
 		return cmdmain.Usagef("--list-wait is between 0 and %s, not %s", config.MaxListWait, wait)
 	}
+	return env.Keep(func() error { return session(env, c, wait) })
+}
+
+// session serves the one there is.
+func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 	dirs, err := env.Dirs(c)
 	if err != nil {
 		return err
@@ -50,9 +54,6 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	// What lives long here is small, and the default would collect several times
 	// while the first list is put together.
 	debug.SetGCPercent(gcPercent)
-	if err := proc.BecomeSubreaper(); err != nil {
-		env.Sayf("servers that detach from their process group may survive: %v", err)
-	}
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
 	host, err := env.Host(dirs, cfg.Log)
 	if err != nil {
@@ -60,7 +61,7 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	}
 	defer host.Close()
 	err = gateway.New(host, cmdmain.Version()).Serve(env.Ctx, env.Stdin, env.Stdout, gateway.Options{
-		Project: project, Policy: c.String("policy"), ClientPID: os.Getppid(), ListWait: wait,
+		Project: project, Policy: c.String("policy"), ClientPID: env.ParentPID(), ListWait: wait,
 	})
 	return cmdmain.Failure(err)
 }

@@ -33,7 +33,12 @@ func app(env *cmdmain.Env) *cli.App {
 					&cli.BoolFlag{Name: "no-refresh", Usage: "do not start it once to record its tools"},
 					&cli.BoolFlag{Name: "unpinned", Usage: "accept a package runner that chooses the version itself"},
 					note,
-				}, Action: func(c *cli.Context) error { return allow(env, c) }},
+				}, Action: func(c *cli.Context) error {
+					if c.Bool("no-refresh") {
+						return allow(env, c)
+					}
+					return env.Keep(func() error { return allow(env, c) })
+				}},
 			{Name: "deny", Usage: "refuse a server of the project, however it changes", ArgsUsage: "SERVER",
 				Flags: []cli.Flag{note}, Action: func(c *cli.Context) error { return deny(env, c) }},
 			{Name: "revoke", Usage: "take the decision about a server of the project back", ArgsUsage: "SERVER",

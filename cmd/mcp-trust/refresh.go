@@ -6,16 +6,12 @@ import (
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
-	"postern/pkg/proc"
 )
 
 // refresh records the tools of a server that was just allowed (R66), so that
 // agents see them without a start. The approval stands whatever comes of it; a
 // server that does not answer is said and fails the command.
 func refresh(env *cmdmain.Env, p *place, srv *config.Server) error {
-	if err := proc.BecomeSubreaper(); err != nil {
-		env.Sayf("a server that detaches from its process group may survive: %v", err)
-	}
 	host, err := env.Host(p.dirs, config.Log{})
 	if err != nil {
 		return err

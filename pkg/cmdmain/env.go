@@ -32,6 +32,7 @@ type Env struct {
 
 	path       []string // verbs of the command line, for "mcp-x verb --help"
 	jsonErrors bool
+	process    *process // nil when this is none
 }
 
 func (e *Env) verb() string { return strings.Join(append([]string{e.Name}, e.path...), " ") }

@@ -8,16 +8,20 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"postern/pkg/hub"
 )
 
 // Main runs the command called name as this process and ends the process. app
 // is called once, with everything that came from outside.
 func Main(name string, app func(*Env) *cli.App) {
-	ctx, stop := notify(context.Background(), os.Exit)
+	leash := hub.Attach() // before the environment is read
+	ctx, stop := notify(context.Background(), leash, os.Exit)
 	code := Run(&Env{
 		Name: name, Ctx: ctx, Args: os.Args[1:],
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Environ: os.Environ(),
+		process: &process{leash: leash, release: stop},
 	}, app)
 	stop()
 	os.Exit(int(code))

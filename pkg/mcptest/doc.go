@@ -1,7 +1,7 @@
 // Package mcptest owns the other two sides of every conversation in tests: fake
 // servers that misbehave on demand, and a small agent. Both are real processes,
 // or at least real pipes. It knows nothing of postern but the lines of package
-// wire, and is imported by tests only.
+// wire and the processes of package proc, and is imported by tests only.
 //
 // A test binary is its own fake server:
 //
@@ -45,9 +45,15 @@
 //	stop-reading         read nothing more after the handshake
 //	ignore-eof           live on when stdin ends
 //	ignore-term          ignore SIGTERM
+//	tty                  open /dev/tty first, see Event
 //	grandchild=group     start a child of its own that sleeps for -life, holds all
 //	                     pipes and, with ignore-term, ignores SIGTERM
 //	grandchild=session   the same, in a session of its own
+//	grandchild=hidden    the same, in a session of its own, without an environment
+//	                     and no child of the server any more
+//	grandchild=browser   one in a session of its own with seven children: some in
+//	                     its group, some in sessions, some that nobody is the
+//	                     parent of
 //
 // # Its tools
 //

@@ -18,6 +18,7 @@ import (
 //	call        a tool is about to be run; its name and the arguments as sent
 //	cancelled   a cancellation came; its params
 //	grandchild  a child was started; its pid
+//	tty         /dev/tty was opened; "opened", or why not
 //	clean       stdin ended
 //
 // One file may serve many processes.

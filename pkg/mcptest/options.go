@@ -22,7 +22,9 @@ type options struct {
 	events                                          string
 	life                                            time.Duration
 	faults                                          faults
-	sleep                                           bool // this process is a grandchild
+	sleep                                           bool // this process is a descendant of a server
+	orphan                                          bool // it starts another one and ends
+	children                                        int  // it starts so many others first
 }
 
 func parseOptions(args []string, stderr io.Writer) (*options, error) {
@@ -44,6 +46,8 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	f.DurationVar(&o.life, "life", 2*time.Minute, "longest life")
 	f.Var(o.faults, "fault", "NAME or NAME=VALUE")
 	f.BoolVar(&o.sleep, "sleep", false, "be a grandchild")
+	f.BoolVar(&o.orphan, "orphan", false, "start a grandchild without an environment and end")
+	f.IntVar(&o.children, "children", 0, "start more grandchildren")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ type faults map[string]string
 func faultNames() []string {
 	return []string{
 		"banner", "noise", "bom", "crlf", "stderr", "stderr-line", "start-delay", "exit-at-start", "exit-on-discover",
-		"no-initialize", "no-discover", "initialize", "stop-reading", "ignore-eof", "ignore-term", "grandchild",
+		"no-initialize", "no-discover", "initialize", "stop-reading", "ignore-eof", "ignore-term", "tty", "grandchild",
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -30,5 +31,40 @@ func TestStubbornProcesses(t *testing.T) {
 			t.Errorf("%s: the server is gone: %v", kind, err)
 		}
 		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// What is hidden has no environment, a session of its own, and a parent that is
+// no server; a browser is eight processes (MB-028, R10).
+func TestHiddenProcesses(t *testing.T) {
+	for kind, n := range map[string]int{"hidden": 1, "browser": 8} {
+		events := filepath.Join(t.TempDir(), "events")
+		a := start(t, "-events", events, "-fault", "grandchild="+kind, "-fault", "ignore-term", "-life", "20s")
+		a.Initialize()
+		hidden := 0
+		for _, e := range WaitEvents(t, events, "grandchild", n) {
+			pid, err := strconv.Atoi(e.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			environ, err := os.ReadFile("/proc/" + e.Data + "/environ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			session, _ := syscall.Getpgid(pid)
+			if len(environ) == 0 {
+				hidden++
+				if session != pid {
+					t.Errorf("%s: %d is in group %d", kind, pid, session)
+				}
+			}
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if hidden == 0 {
+			t.Errorf("%s: all have an environment", kind)
+		}
+		if got := len(Events(t, events, "grandchild")); got != n {
+			t.Errorf("%s: %d processes", kind, got)
+		}
 	}
 }

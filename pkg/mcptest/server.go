@@ -62,8 +62,7 @@ func (s *server) run(stdin io.Reader) (int, error) {
 		ignoreTerm()
 	}
 	if s.o.sleep {
-		<-life.C
-		return 0, nil
+		return s.sleepOn(life.C)
 	}
 	if err := s.load(); err != nil {
 		return 0, err

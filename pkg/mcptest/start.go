@@ -35,6 +35,9 @@ func (s *server) begin() (status int, over bool, err error) {
 		}
 		s.out.raw([]byte(strings.TrimSuffix(banner, "\n") + "\n"))
 	}
+	if f.has("tty") {
+		s.log.add("tty", openTerminal())
+	}
 	if kind, ok := f["grandchild"]; ok {
 		if err := s.grandchild(kind); err != nil {
 			return 0, false, err
@@ -54,30 +57,73 @@ func (s *server) begin() (status int, over bool, err error) {
 	return 0, false, nil
 }
 
-// grandchild starts a process that is the fake server's own child. It inherits
-// every pipe and ends with -life.
+// grandchild starts processes that are the fake server's own. They inherit every
+// pipe and end with -life.
 func (s *server) grandchild(kind string) error {
-	args := []string{"-sleep", "-life", s.o.life.String()}
+	switch kind {
+	case "group", "session":
+		return s.descendant(kind == "session", false)
+	case "hidden":
+		return s.descendant(true, true)
+	case "browser":
+		return s.descendant(true, false, "-children", "7")
+	}
+	return fmt.Errorf("no grandchild of kind %q", kind)
+}
+
+// descendant starts a process that sleeps. A hidden one has no environment and
+// is started by a process that ends at once.
+func (s *server) descendant(session, hidden bool, more ...string) error {
+	args := append([]string{"-sleep", "-life", s.o.life.String(), "-events", s.o.events}, more...)
 	if s.o.faults.has("ignore-term") {
 		args = append(args, "-fault", "ignore-term")
+	}
+	if hidden {
+		args = append(args, "-orphan")
 	}
 	c := exec.Command(executable(), args...)
 	c.Args[0] = Name
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	switch kind {
-	case "group":
-	case "session":
+	if s.o.orphan {
+		c.Env = []string{}
+	}
+	if session && !hidden {
 		if err := ownSession(c); err != nil {
 			return err
 		}
-	default:
-		return fmt.Errorf("no grandchild of kind %q", kind)
+	}
+	if hidden {
+		return c.Run()
 	}
 	if err := c.Start(); err != nil {
 		return err
 	}
 	s.log.add("grandchild", strconv.Itoa(c.Process.Pid))
 	return nil
+}
+
+// sleepOn is the life of a descendant.
+func (s *server) sleepOn(life <-chan time.Time) (int, error) {
+	if s.o.orphan {
+		return 0, s.descendant(true, false)
+	}
+	for i := range s.o.children {
+		if err := s.descendant(i%3 == 1, i%3 == 2); err != nil {
+			return 0, err
+		}
+	}
+	<-life
+	return 0, nil
+}
+
+// openTerminal opens the controlling terminal, and says why it cannot.
+func openTerminal() string {
+	t, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return err.Error()
+	}
+	_ = t.Close()
+	return "opened"
 }
 
 func ignoreTerm() { signal.Ignore(syscall.SIGTERM) }

@@ -1,0 +1,51 @@
+package hub
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"postern/pkg/config"
+	"postern/pkg/proc"
+)
+
+// adopt makes this process the parent of all orphans below it.
+func adopt() error { return proc.BecomeSubreaper() }
+
+// executable is this very program, whatever stands under its name by now.
+func executable() string { return "/proc/self/exe" }
+
+// settle gives this process the name that its execution by descriptor hid.
+func settle() {
+	_ = os.WriteFile("/proc/self/comm", []byte(filepath.Base(os.Args[0])), 0) // for people only
+}
+
+func attributes(session bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: session, Pdeathsig: syscall.SIGTERM}
+}
+
+func replace(from, to int) error { return unix.Dup3(from, to, 0) }
+
+func identify(pid int) proc.ID {
+	s, err := proc.Look(pid)
+	if err != nil {
+		return proc.ID{PID: pid}
+	}
+	return s.ID
+}
+
+// below are the processes below this one. The kernel keeps that list.
+type below struct{}
+
+func track(int) *below { return nil }
+
+func (*below) end(hurry <-chan os.Signal) (left int) {
+	return finish(descendants, config.TermGrace, config.KillGrace, hurry)
+}
+
+// EndDescendants ends every process below this one and returns how many are
+// left. With none it returns at once; else it takes TermGrace and KillGrace at
+// most. Nothing else may wait for children meanwhile.
+func EndDescendants() (left int) { return (*below)(nil).end(nil) }

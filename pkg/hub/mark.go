@@ -1,0 +1,44 @@
+package hub
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"postern/pkg/proc"
+)
+
+// variable is where the command finds the mark of its keeper.
+const variable = "POSTERN_KEEPER"
+
+// mark says who keeps a process and through what.
+type mark struct {
+	keeper proc.ID
+	fd     int // the reading end of the keeper's pipe
+	parent int // pid of the keeper's parent
+}
+
+func (m mark) String() string { return fmt.Sprintf("%s.%d.%d", m.keeper, m.fd, m.parent) }
+
+func parseMark(text string) (mark, bool) {
+	id, rest, ok := proc.ParseID(text)
+	fd, parent, both := strings.Cut(rest, ".")
+	n, err1 := strconv.Atoi(fd)
+	p, err2 := strconv.Atoi(parent)
+	m := mark{keeper: id, fd: n, parent: p}
+	if !ok || !both || err1 != nil || err2 != nil || n < 3 || p < 0 || m.String() != text {
+		return mark{}, false
+	}
+	return m, true
+}
+
+// without is environ without the variable, and with it again when m is given.
+func (m mark) in(environ []string) []string {
+	out := make([]string, 0, len(environ)+1)
+	for _, e := range environ {
+		if !strings.HasPrefix(e, variable+"=") {
+			out = append(out, e)
+		}
+	}
+	return append(out, variable+"="+m.String())
+}
