@@ -225,8 +225,16 @@ func TestDeniedAndExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.answered(s, tool("docs__echo", "{}"))
+	s.checked.Store(time.Now().Add(time.Hour).UnixNano()) // the view stays as it is
 	until(t, "the approval has ended", func() bool { return time.Now().After(end) })
 	r, _ := w.refused(s, tool("docs__echo", "{}"), Expired)
+	if len(s.View().VisibleTools()) == 0 {
+		t.Error("the view is another: the test tests nothing")
+	}
+	s.checked.Store(0)
+	if n := len(s.View().VisibleTools()); n != 0 {
+		t.Errorf("%d tools are listed whose approval has ended", n)
+	}
 	if !strings.HasPrefix(r.Remedy, AskUser+"mcp-trust allow docs") {
 		t.Errorf("remedy %q", r.Remedy)
 	}

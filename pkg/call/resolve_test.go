@@ -10,6 +10,7 @@ import (
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 	"postern/pkg/policy"
+	"postern/pkg/pool"
 	"postern/pkg/upstream"
 )
 
@@ -23,7 +24,7 @@ policies:
   some:
     servers: [fake]
     tools: ["fake/*o*"]
-    deny: ["fake/drop_*", "fake__echo_no"]
+    deny: ["fake/drop_*", "fake__echo_no", "fake__odd_no_*"]
     allow: [read]
 defaults: {policy: some, trust_level: 2}
 `
@@ -37,11 +38,12 @@ func TestNeverListedIsRefusedByName(t *testing.T) {
 	for _, r := range []Request{
 		tool("fake__drop_o", "{}"), {Server: "fake", Tool: "drop_o"}, // by deny
 		tool("fake__echo_no", "{}"), {Server: "fake", Tool: "echo_no"}, // by deny, the exposed name
-		tool("fake__fail", "{}"),  // not in tools
-		tool("other__echo", "{}"), // not in servers
+		{Server: "fake", Tool: "odd.no"}, // by deny, the name it would be exposed under
+		tool("fake__fail", "{}"),         // not in tools
+		tool("other__echo", "{}"),        // not in servers
 	} {
 		refusal, row := w.refused(s, r, PolicyDenied)
-		if refusal.Step != StepDecide || refusal.Rule == "" || row.Tool == "" || strings.Contains(row.Tool, "__e") != (row.Tool == "x") {
+		if refusal.Step != StepDecide || refusal.Rule == "" || row.Tool == "" || strings.Contains(row.Tool, "__") {
 			t.Errorf("%s%s: %+v, row %+v", r.Exposed, r.Tool, refusal, row)
 		}
 	}
@@ -98,6 +100,34 @@ func TestNeverListedWithoutCache(t *testing.T) {
 	until(t, "the rows are written", func() bool { return len(w.rows()) == n })
 	if got := w.starts(); got != 1 {
 		t.Errorf("%d processes", got)
+	}
+}
+
+// Whoever waited for the first list sees it, even if the pool has not announced
+// it yet.
+func TestFirstListIsSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, see := range map[string]func(w *world, s *Session) bool{
+		"call": func(w *world, s *Session) bool {
+			_, row := w.answered(s, tool("fake__echo", "{}"))
+			return row.StartMS > 0
+		},
+		"tools": func(w *world, s *Session) bool {
+			tools, err := s.Tools(w.t.Context(), "fake")
+			return err == nil && len(tools) > 0
+		},
+		"discover": func(w *world, s *Session) bool { <-s.Discover(w.t.Context()); return len(s.View().VisibleTools()) > 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, plain, nil)
+			gate := make(chan struct{})
+			defer close(gate)
+			w.host.pool = pool.New(pool.Options{Owner: pool.OwnerMark(), Changed: func() { <-gate }}) // records nothing either
+			s := w.session(false)
+			if !see(w, s) {
+				t.Error("the list is not seen")
+			}
+		})
 	}
 }
 
