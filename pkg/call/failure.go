@@ -27,9 +27,8 @@ func failed(ctx context.Context, s *Server, tool string, err error) *Refusal {
 }
 
 // refusalOf words whatever kept a server from being started or from answering
-// as a dispatch failure: server, cause, and what to do (R42). Lines that the
-// server wrote to stderr are not quoted, for they may hold secrets; the
-// operator finds them in the server's stderr log.
+// as a dispatch failure: server, cause, with the last line that the server wrote
+// where nobody else's call can be behind it, and what to do (R42).
 func refusalOf(s *Server, tool string, err error) *Refusal {
 	id := s.Declared.ID
 	r := &Refusal{Step: StepDispatch, Word: Unavailable, Server: id, Tool: tool}
@@ -100,7 +99,7 @@ func wordFailure(r *Refusal, f *upstream.Failure) {
 	if f.Sent && r.Word == Closed {
 		r.Word = OutcomeUnknown
 	}
-	r.Message = f.Error() + mayHaveHappened(f)
+	r.Message = f.Explained() + mayHaveHappened(f)
 }
 
 // mayHaveHappened is what a caller must know of a call that was sent and not

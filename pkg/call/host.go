@@ -42,6 +42,8 @@ type Host struct {
 	sessions   map[*Session]bool
 	watchers   map[*Session]func()
 	distrust   map[string]*trust.Records // by project: none, as long as trust.json cannot be believed
+	redactor   *secret.Redactor
+	key        func() []byte // of this installation; nil when there is none
 	secrets    *secret.Store
 	spec       map[string]string
 	warned     map[string]bool
@@ -51,7 +53,8 @@ type Host struct {
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, trust: trust.NewStore(o.Dirs), sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
+	h := &Host{o: o, trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
+	h.key = h.keyOf()
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
 		h.warnOnce("cache", "no catalog cache: "+err.Error())
@@ -61,15 +64,17 @@ func OpenHost(o HostOptions, log config.Log) *Host {
 		stderr = ""
 	}
 	if !o.NoLog {
-		w, err := calllog.Open(filepath.Join(o.Dirs.State, "calls"), calllog.Options{Days: log.Days, MaxFile: log.MaxFile})
+		w, err := calllog.Open(filepath.Join(o.Dirs.State, "calls"), calllog.Options{Days: log.Days, MaxFile: log.MaxFile, Finish: h.finishRow})
 		if err != nil {
 			h.warnOnce("log", "calls are not logged: "+err.Error())
 		}
-		h.log = w
+		if h.log = w; log.Args == "hash" {
+			h.key() // making it takes a moment, and no call waits for it
+		}
 	}
 	h.pool = pool.New(pool.Options{
 		Owner: pool.OwnerMark(), StderrDir: stderr, Catalogs: h.catalogs, Version: o.Version, Changed: h.changed,
-		Look: h.look, Panicked: h.Panicked,
+		Look: h.look, Panicked: h.Panicked, Redactor: h.redactor,
 	})
 	return h
 }
@@ -97,10 +102,10 @@ func (h *Host) Close() {
 	}
 }
 
-// Warn passes one line to the operator.
+// Warn passes one line to the operator, without secrets.
 func (h *Host) Warn(text string) {
 	if h.o.Warn != nil {
-		h.o.Warn(text)
+		h.o.Warn(h.redactor.Text(text))
 	}
 }
 
@@ -163,6 +168,7 @@ func (h *Host) environ(c *config.Config) *trust.Environ {
 	return &trust.Environ{
 		Hub: secret.ReducedEnvironment(h.o.Environ), Agent: h.o.Environ,
 		Secrets: h.store(c.Secrets), Path: c.Path, Self: h.o.Self, Depth: h.o.Depth,
+		Redactor: h.redactor,
 	}
 }
 

@@ -88,6 +88,7 @@ func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
 // end hands the answer over and writes the row.
 func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 	c.times.latency = time.Since(c.times.begin)
+	refusal = s.host.cleaned(refusal)
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
 	if refusal != nil && refusal.Step != StepDispatch {
 		s.logRefusal(c)

@@ -21,7 +21,7 @@ const (
 func (h *Host) Panicked(where string, value any, stack []byte) {
 	n := h.panics.Add(1)
 	path := filepath.Join(h.o.Dirs.State, "hub.log")
-	text := fmt.Sprintf("%.*s", panicText, fmt.Sprint(value))
+	text := fmt.Sprintf("%.*s", panicText, h.redactor.Text(fmt.Sprint(value)))
 	entry := fmt.Sprintf("%s panic %d in %s: %s\n%s\n", time.Now().UTC().Format(time.RFC3339), n, where, text, stack[:min(len(stack), panicStack)])
 	log, err := state.OpenRolling(path, config.HubLogBytes)
 	if err == nil {

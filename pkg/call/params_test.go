@@ -65,36 +65,6 @@ func TestMissingRequired(t *testing.T) {
 	}
 }
 
-// C80: the hash is of the canonical form: spelling does not matter, values do.
-func TestArgsHash(t *testing.T) {
-	same := [][]string{
-		{`{"a":1,"b":"x"}`, `{ "b":"\u0078", "a":1.0 }`, `{"b":"x","a":1e0}`},
-		{``, `{}`, `{ }`},
-		{`{"n":9007199254740993}`},
-		{`{"n":9007199254740992}`},
-		{`{"a":[1,2]}`}, {`{"a":[2,1]}`},
-	}
-	seen := map[string]int{}
-	for n, group := range same {
-		for _, arguments := range group {
-			hash := argsHash([]byte(arguments))
-			if len(hash) != len("sha256:")+64 {
-				t.Fatalf("%s: %q", arguments, hash)
-			}
-			if other, known := seen[hash]; known && other != n {
-				t.Errorf("%s has the hash of group %d", arguments, other)
-			}
-			seen[hash] = n
-		}
-	}
-	if len(seen) != len(same) {
-		t.Errorf("%d hashes for %d values", len(seen), len(same))
-	}
-	if got := argsHash([]byte(`{"a":1,"a":2}`)); got != "" {
-		t.Errorf("arguments without a canonical form: %s", got)
-	}
-}
-
 func FuzzUpstreamParams(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"name":"x","arguments":{"a":1},"_meta":{"progressToken":"t"}}`, `{"_meta":{"progressToken":1,"x":2}}`, `[]`, `{"name":1,"Name":2}`} {
 		f.Add([]byte(seed), "tool")

@@ -40,7 +40,9 @@ func (s *Session) Refresh(ctx context.Context, v *View, servers []*Server, l Ref
 		jobs.SetLimit(l.Jobs)
 		for _, srv := range servers {
 			jobs.Go(func() error { // ends with its server
-				results <- s.refresh(ctx, v, srv, l.Timeout)
+				r := s.refresh(ctx, v, srv, l.Timeout)
+				r.Err = s.host.cleaned(r.Err)
+				results <- r
 				return nil
 			})
 		}

@@ -2,8 +2,6 @@ package call
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"time"
 
 	"postern/pkg/calllog"
@@ -38,9 +36,13 @@ func (s *Session) row(c *Call) calllog.Row {
 	if c.tool != nil {
 		r.Tool, r.Tier = c.tool.Def.Name, string(c.tool.Decision.Tier)
 	}
-	if c.view.Config.Log.Args != "none" {
-		r.ArgsHash = argsHash(c.arguments)
+	if c.server == nil { // names of nothing: what was meant to be an argument, perhaps
+		r.Upstream = s.host.redactor.Text(r.Upstream)
 	}
+	if c.tool == nil {
+		r.Tool = s.host.redactor.Text(r.Tool)
+	}
+	s.logArguments(c, &r)
 	s.outcome(c, &r)
 	return r
 }
@@ -71,20 +73,6 @@ func (s *Session) outcome(c *Call, r *calllog.Row) {
 	default:
 		r.Outcome = calllog.OK
 	}
-}
-
-// argsHash is the sha256 of the arguments in canonical form, so that two
-// spellings of the same arguments are found as one.
-func argsHash(arguments []byte) string {
-	if len(arguments) == 0 {
-		arguments = []byte("{}")
-	}
-	canonical, err := wire.Canonical(arguments)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(canonical)
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

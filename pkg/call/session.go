@@ -155,7 +155,7 @@ func (s *Session) start(ctx context.Context, v *View, srv *Server) (*catalog.Cat
 func (s *Session) Find(ctx context.Context, server, tool string) (*Tool, *Refusal) {
 	c := s.begin(Request{Server: server, Tool: tool})
 	if r := resolve(ctx, c); r != nil {
-		return nil, r.at(StepResolve)
+		return nil, s.host.cleaned(r.at(StepResolve))
 	}
 	return c.tool, nil
 }
@@ -173,7 +173,7 @@ func (s *Session) Tools(ctx context.Context, server string) ([]*Tool, error) {
 	}
 	if srv.Catalog == nil {
 		if r := c.list(ctx, srv, ""); r != nil {
-			return nil, r.at(StepResolve)
+			return nil, s.host.cleaned(r.at(StepResolve))
 		}
 		if srv = c.view.Server(server); srv == nil {
 			return nil, c.unknown(nil, server).at(StepResolve)

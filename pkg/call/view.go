@@ -147,6 +147,9 @@ func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Su
 		routes: map[string]*Tool{}, byID: map[string]*Server{},
 	}
 	for _, d := range c.Servers {
+		if d.Scope == config.User && d.Enabled && (old == nil || old.Config != c) {
+			trust.Learn(d, v.environ, c.Project)
+		}
 		s := &Server{Declared: d}
 		s.Status, _ = records.Status(d)
 		h.lend(s, old, v)

@@ -131,6 +131,7 @@ const (
 	LogQueue       = 4096      // rows waiting to be written; a full queue drops, it never delays a call
 	LogRowBytes    = 64 << 10  // one row, one write
 	LogStringBytes = 1 << 10   // one string of a row; longer ones are cut
+	LogArgsInput   = 64 << 10  // arguments that are redacted whole; of longer ones large members are left out first
 	LogArgsBytes   = 4 << 10   // the arguments of a row; longer ones are left out
 	LogLineBytes   = 256 << 10 // a longer line of a log file is damage, not a row
 )

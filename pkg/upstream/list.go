@@ -31,7 +31,7 @@ func (c *Client) List(ctx context.Context, method, key string) (items []json.Raw
 	l := &listing{cursors: map[string]bool{}}
 	var params []byte
 	for range config.MaxListPages {
-		reply, err := c.Do(ctx, Call{Method: method, Params: params, Timeout: c.o.StartTimeout})
+		reply, err := c.do(ctx, Call{Method: method, Params: params, Timeout: c.o.StartTimeout}, ready)
 		if err != nil {
 			return nil, false, 0, err
 		}

@@ -525,3 +525,22 @@ func TestStartGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// R42, S9: lists are nobody's calls; after the first call that was answered, what
+// the server writes may be about another caller.
+func TestLastWordsBelongToNobody(t *testing.T) {
+	for _, before := range []int{0, 1} {
+		o, _ := server(t)
+		c := mustStart(t, o)
+		if _, _, _, err := c.List(t.Context(), "tools/list", "tools"); err != nil {
+			t.Fatal(err)
+		}
+		for range before {
+			call(t, c, "echo", "{}")
+		}
+		_, err := c.Do(t.Context(), Call{Method: "tools/call", Params: []byte(`{"name":"exit","arguments":{"stderr":"about somebody"}}`)})
+		if f := failure(t, err, Closed); (f.Stderr == "about somebody") != (before == 0) {
+			t.Errorf("after %d calls: %q", before, f.Stderr)
+		}
+	}
+}
