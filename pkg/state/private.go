@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -82,8 +83,11 @@ func checkOutside(path, project string) error {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(project)
+	if errors.Is(err, fs.ErrNotExist) {
+		real, err = filepath.Abs(project) // gone: nothing of it leads here, and path is not what is absent
+	}
 	if err != nil {
-		return err
+		return &UnsafeError{Path: path, Why: "cannot be told apart from the project " + project + ": " + err.Error()}
 	}
 	rel, err := filepath.Rel(real, path)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
