@@ -7,24 +7,26 @@ import "time"
 
 // Configuration files (C12).
 const (
-	MaxFileBytes    = 256 << 10 // one configuration file: 128 servers of 2 KiB
-	MaxDropIns      = 64        // files in mcp.d; each costs a look every second
-	MaxServers      = 128       // in one file; more is a generated mistake
-	MaxIDBytes      = 32        // an id becomes half of an exposed tool name
-	MaxCommandBytes = 512       // a path, not a command line
-	MaxArgs         = 64        // arguments of one server
-	MaxArgBytes     = 4096      // one argument
-	MaxEnv          = 64        // declared variables of one server
-	MaxEnvBytes     = 4096      // the value of one variable
-	MaxCWDBytes     = 512       // a directory
-	MaxPolicies     = 64        // of one user
-	MaxPatterns     = 256       // in one list of patterns
-	MaxPatternBytes = 512       // one pattern
-	MaxNameBytes    = 32        // a policy's name; it also names files
-	MaxPathEntries  = 64        // directories of `path:`
-	MaxSecrets      = 128       // entries of `secrets:`
-	MaxDepth        = 32        // nesting of a configuration file; real ones need 5
-	MaxDiagnostics  = 200       // kept of one file; the rest is counted in one line
+	MaxFileBytes     = 256 << 10 // one configuration file: 128 servers of 2 KiB
+	MaxDropIns       = 64        // files in mcp.d; each costs a look every second
+	MaxServers       = 128       // in one file; more is a generated mistake
+	MaxIDBytes       = 32        // an id becomes half of an exposed tool name
+	MaxCommandBytes  = 512       // a path, not a command line
+	MaxArgs          = 64        // arguments of one server
+	MaxArgBytes      = 4096      // one argument
+	MaxEnv           = 64        // declared variables of one server
+	MaxEnvBytes      = 4096      // the value of one variable
+	MaxCWDBytes      = 512       // a directory
+	MaxPolicies      = 64        // of one user
+	MaxPatterns      = 256       // in one list of patterns
+	MaxPatternBytes  = 512       // one pattern
+	MaxNameBytes     = 32        // a policy's name; it also names files
+	MaxPathEntries   = 64        // directories of `path:`
+	MaxTerminalHosts = 32        // names of programs that host terminals
+	MaxProcessName   = 64        // the name of a program
+	MaxSecrets       = 128       // entries of `secrets:`
+	MaxDepth         = 32        // nesting of a configuration file; real ones need 5
+	MaxDiagnostics   = 200       // kept of one file; the rest is counted in one line
 )
 
 // One server: defaults, and the range a declaration may choose from.
@@ -155,6 +157,13 @@ const (
 	MaxEnvFile      = 64 << 10 // one env_file: 256 names of 256 bytes
 	MaxCoveredFile  = 64 << 20 // a script or data file that an approval hashes
 	MaxExecutable   = 1 << 30  // an executable that an approval hashes; node has 120 MB
+
+	MaxTrees       = 8                    // folders that one approval covers whole
+	MaxTreeFiles   = 10_000               // files below one of them
+	MaxTreeBytes   = 64 << 20             // bytes below one of them
+	TreeCheckEvery = time.Second          // how often they are looked at while calls go on
+	MaxApproval    = 366 * 24 * time.Hour // of an approval with an end; without one there is none
+	MinApproval    = time.Minute          // shorter is a wrong unit
 )
 
 // One connection to a server on stdio.

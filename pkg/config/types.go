@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"postern/pkg/secret"
@@ -101,6 +102,12 @@ type Breaker struct {
 // At is "file:line" of the declaration.
 func (s *Server) At() string { return s.Source + ":" + strconv.Itoa(s.Line) }
 
+// CommandLine is command and arguments as declared, joined by blanks: what
+// exec: patterns match (R53).
+func (s *Server) CommandLine() string {
+	return strings.Join(append([]string{s.Command}, s.Args...), " ")
+}
+
 // Base is the directory that relative paths of the declaration count from: the
 // project's root, or the configuration directory of the user's file.
 func (s *Server) Base() string {
@@ -150,9 +157,12 @@ type Config struct {
 	Policies map[string]*Policy
 	Defaults *Defaults // nil when absent
 	Log      Log
-	NamesMax int               // bytes of an exposed name
-	Path     []string          // where bare commands are looked up; empty = PATH
-	Secrets  map[string]string // entries of `secrets:`, for secret.NewStore
+	NamesMax int      // bytes of an exposed name
+	Path     []string // where bare commands are looked up; empty = PATH
+	// TerminalHosts are names of programs that run agents and terminals alike: a
+	// terminal below one of them is a person's (S3).
+	TerminalHosts []string
+	Secrets       map[string]string // entries of `secrets:`, for secret.NewStore
 
 	Project     string // real root; "" = none, or one that could not be opened
 	Diagnostics []Diagnostic

@@ -18,6 +18,8 @@ type userFile struct {
 	path     []string
 	secrets  map[string]string
 
+	terminalHosts []string
+
 	files []readFile
 	given map[string]string // what may be there once → where it is
 }
@@ -56,7 +58,15 @@ func userFields() []field[userFile] {
 				u.namesMax = r.integer(n, path, MinNameMax, MaxNameMax)
 			}}})
 		})},
-		{name: "callers", where: userOnly}, {name: "workspace", where: userOnly}, {name: "sessions", where: userOnly},
+		{name: "callers", where: userOnly}, {name: "workspace", where: userOnly},
+		{"sessions", userOnly, "terminalHosts", single(func(r *reader, u *userFile, n *node, path string) {
+			readFields(r, u, n, path, []field[userFile]{
+				{"terminal_hosts", userOnly, "terminalHosts", func(r *reader, u *userFile, n *node, path string) {
+					u.terminalHosts = list(r, n, path, MaxTerminalHosts, r.processName)
+				}},
+				{name: "allow_with", where: userOnly},
+			})
+		})},
 		{name: "network", where: userOnly}, {name: "listen", where: userOnly}, {name: "hub", where: userOnly},
 		{name: "skill_paths", where: userOnly}, {name: "prompt_paths", where: userOnly}, {name: "strict_pins", where: userOnly},
 	}
@@ -189,6 +199,16 @@ func (r *reader) directory(n *node, path string) (string, bool) {
 	s, ok := r.text(n, path, MaxCWDBytes)
 	if ok && (!filepath.IsAbs(s) || strings.ContainsRune(s, filepath.ListSeparator)) {
 		r.fail(n.pos, path, "must be one absolute directory")
+		return "", false
+	}
+	return s, ok
+}
+
+// processName is the name of a program as the system's process list shows it.
+func (r *reader) processName(n *node, path string) (string, bool) {
+	s, ok := r.text(n, path, MaxProcessName)
+	if ok && (s == "" || strings.ContainsRune(s, '/')) {
+		r.fail(n.pos, path, "must be the name of a program, without a folder")
 		return "", false
 	}
 	return s, ok

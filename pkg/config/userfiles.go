@@ -39,6 +39,7 @@ func (l *loader) user(dirs state.Dirs) {
 	}
 	l.c.Servers, l.c.Policies, l.c.Defaults = u.servers, u.policies, u.defaults
 	l.c.Log, l.c.NamesMax, l.c.Path, l.c.Secrets = u.log, u.namesMax, u.path, u.secrets
+	l.c.TerminalHosts = u.terminalHosts
 }
 
 // dropIns lists the drop-in files in dir. Editors and package managers leave

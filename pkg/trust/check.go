@@ -87,7 +87,10 @@ func compare(h *hashes, srv *config.Server, rec *Record, p *plan) error {
 	if err := compareProgram(h, srv, rec.Executable, p.program); err != nil {
 		return err
 	}
-	return compareFiles(h, srv, rec.Files, p.files)
+	if err := compareFiles(h, srv, rec.Files, p.files); err != nil {
+		return err
+	}
+	return compareTrees(h, srv, rec.Trees)
 }
 
 // compareProgram applies C51: by path alone where root holds the file, else by
@@ -142,7 +145,10 @@ func (a *Approved) Verify() error {
 	if err := a.verifyProgram(); err != nil {
 		return err
 	}
-	return compareFiles(a.hashes, a.server, a.record.Files, nil)
+	if err := compareFiles(a.hashes, a.server, a.record.Files, nil); err != nil {
+		return err
+	}
+	return compareTrees(a.hashes, a.server, a.record.Trees)
 }
 
 // verifyProgram is compareProgram for the file that is at the path now. A file

@@ -2,6 +2,9 @@ package trust
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -22,7 +25,7 @@ func Allow(ctx context.Context, dirs state.Dirs, rec Record) error {
 // declaration says, in place of every earlier decision. Errors as Allow.
 func Deny(ctx context.Context, dirs state.Dirs, rec Record) error {
 	rec.Decision = deny
-	rec.Class, rec.Env, rec.Executable, rec.Files, rec.Expanded, rec.Expires = "", nil, nil, nil, "", nil
+	rec.Class, rec.Env, rec.Executable, rec.Files, rec.Trees, rec.Expanded, rec.Expires = "", nil, nil, nil, nil, "", nil
 	return put(ctx, dirs, rec)
 }
 
@@ -36,6 +39,24 @@ func Revoke(ctx context.Context, dirs state.Dirs, project, server string) error 
 		}
 		return kept, nil
 	})
+}
+
+// Prune removes the decisions that can hold for nothing any more: of projects
+// whose folder is gone, and approvals that have ended. It returns them. Errors
+// as Allow.
+func Prune(ctx context.Context, dirs state.Dirs, now time.Time) (gone []Record, err error) {
+	err = change(ctx, dirs, "", func(old []Record) ([]Record, error) {
+		gone = nil
+		return slices.DeleteFunc(slices.Clone(old), func(r Record) bool {
+			_, err := os.Lstat(r.Project)
+			over := errors.Is(err, fs.ErrNotExist) || r.Expires != nil && !now.Before(*r.Expires)
+			if over {
+				gone = append(gone, r)
+			}
+			return over
+		}), nil
+	})
+	return gone, err
 }
 
 func put(ctx context.Context, dirs state.Dirs, rec Record) error {

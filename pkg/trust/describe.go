@@ -24,8 +24,9 @@ type Description struct {
 	Variables     []Variable  // every name it refers to or inherits by name
 	CodeVariables []string    // those it sets although they change what code runs (C33)
 	Files         []FileRecord
-	NotCovered    []string // what an approval would not hold, in words
-	Problem       error    // why it could not be started as it is; nil = nothing known
+	Trees         []TreeRecord // folders that Cover added
+	NotCovered    []string     // what an approval would not hold, in words
+	Problem       error        // why it could not be started as it is; nil = nothing known
 
 	expanded string
 }
@@ -121,6 +122,7 @@ func (d *Description) differences(h *hashes, p *plan) {
 	for _, err := range []error{
 		compareProgram(h, d.Server, rec.Executable, p.program),
 		compareFiles(h, d.Server, rec.Files, p.files),
+		compareTrees(h, d.Server, rec.Trees),
 	} {
 		if c, ok := err.(*ChangedError); ok {
 			d.Why = append(d.Why, c.Path+" "+c.What)
@@ -193,7 +195,7 @@ func (d *Description) Approval(class config.Class, env []string, note string) (R
 	slices.Sort(names)
 	return Record{
 		Project: d.Server.Project, Source: d.Server.Source, Server: d.Server.ID, Digest: d.Server.Digest,
-		Decision: allow, Class: class, Env: slices.Compact(names), Executable: d.Executable, Files: d.Files,
+		Decision: allow, Class: class, Env: slices.Compact(names), Executable: d.Executable, Files: d.Files, Trees: d.Trees,
 		Expanded: d.expanded, At: time.Now().UTC().Truncate(time.Second), Note: note,
 	}, nil
 }

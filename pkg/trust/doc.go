@@ -23,7 +23,7 @@
 //
 //	{"v":1,"records":[RECORD…]}
 //
-// with records of this form, of which `executable`, `files`, `expanded` and
+// with records of this form, of which `executable`, `files`, `trees`, `expanded` and
 // `env` belong to decision "allow" only:
 //
 //	project     real path of the project's root
@@ -36,6 +36,9 @@
 //	            those that the declaration may set although they change what runs
 //	executable  {"path","sha256","root_owned"}
 //	files       [{"path","sha256"}…], paths relative to the project's root
+//	trees       [{"path","count","sha256"}…], folders of the project: the digest is
+//	            over the sorted lines "file PATH NUL sha256 LF" and "link PATH NUL
+//	            target LF" of all below it
 //	expanded    sha256 of command, arguments and directory after expansion
 //	at          when it was decided, RFC 3339
 //	expires     when it ends, or null

@@ -81,7 +81,7 @@ func checkMembers(data []byte) error {
 }
 
 var recordMembers = [...]string{"project", "source", "server", "digest", "decision", "class", "env",
-	"executable", "files", "expanded", "at", "expires", "note"}
+	"executable", "files", "trees", "expanded", "at", "expires", "note"}
 
 // decodeReason keeps Go's vocabulary out of a message.
 func decodeReason(err error) error {
@@ -121,6 +121,10 @@ func (r *Record) check() error {
 		return errors.New("its expanded values are missing")
 	case slices.ContainsFunc(r.Files, func(f FileRecord) bool { return !filepath.IsLocal(f.Path) || !isSHA(f.SHA256) }):
 		return errors.New("one of its files is incomplete")
+	case len(r.Trees) > config.MaxTrees || slices.ContainsFunc(r.Trees, func(t TreeRecord) bool {
+		return !filepath.IsLocal(t.Path) || t.Count < 0 || !isSHA(t.SHA256)
+	}):
+		return errors.New("one of its trees is incomplete")
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ const maxHashes = 4096
 type hashes struct {
 	mu    sync.Mutex
 	known map[string]hashed
+	trees trees
 }
 
 type hashed struct {

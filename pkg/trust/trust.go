@@ -57,6 +57,7 @@ type Record struct {
 	Env        []string     `json:"env,omitempty"`
 	Executable *Executable  `json:"executable,omitempty"`
 	Files      []FileRecord `json:"files,omitempty"`
+	Trees      []TreeRecord `json:"trees,omitempty"`
 	Expanded   string       `json:"expanded,omitempty"`
 	At         time.Time    `json:"at"`
 	Expires    *time.Time   `json:"expires"`

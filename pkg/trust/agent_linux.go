@@ -1,0 +1,123 @@
+package trust
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"postern/pkg/proc"
+	"postern/pkg/state"
+)
+
+// gatewayName is the program whose parent is an agent.
+const gatewayName = "mcp-serve"
+
+// maxAncestors bounds the way up; no process list is as deep.
+const maxAncestors = 256
+
+// NotBelowAgent looks through the process list and returns an
+// *AgentTerminalError when a process above this one is the parent of a running
+// mcp-serve that works with the same directories. hosts names programs that run
+// agents and people's terminals alike and are passed over. Processes that
+// cannot be looked at are no agents of ours: they belong to others.
+func NotBelowAgent(dirs state.Dirs, hosts []string) error {
+	return notBelow(dirs, hosts, ancestors(os.Getpid()))
+}
+
+// notBelow asks for a process that has these above it.
+func notBelow(dirs state.Dirs, hosts []string, above []int) error {
+	for _, pid := range proc.All() {
+		if pid == os.Getpid() || !isGateway(pid) || !sameDirs(pid, dirs) {
+			continue
+		}
+		parent, ok := clientOf(pid)
+		if !ok || !slices.Contains(above, parent) {
+			continue
+		}
+		name := processName(parent)
+		if !slices.Contains(hosts, name) {
+			return &AgentTerminalError{PID: parent, Name: name}
+		}
+	}
+	return nil
+}
+
+// ancestors are the processes above pid, without the first of all.
+func ancestors(pid int) (above []int) {
+	for range maxAncestors {
+		s, err := proc.Look(pid)
+		if err != nil || s.Parent <= 1 {
+			return above
+		}
+		pid = s.Parent
+		above = append(above, pid)
+	}
+	return above
+}
+
+// clientOf is the program that spawned a gateway: its parent, past the keeper,
+// which is an mcp-serve itself.
+func clientOf(pid int) (int, bool) {
+	for range maxAncestors {
+		s, err := proc.Look(pid)
+		if err != nil || s.Parent <= 1 {
+			return 0, false
+		}
+		if !isGateway(s.Parent) {
+			return s.Parent, true
+		}
+		pid = s.Parent
+	}
+	return 0, false
+}
+
+func isGateway(pid int) bool { return processName(pid) == gatewayName }
+
+// processName is the base name of the first word of a process's command line:
+// the name the kernel keeps is cut at 15 bytes.
+func processName(pid int) string {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := bytes.Cut(line, []byte{0})
+	return filepath.Base(string(first))
+}
+
+// sameDirs reports whether a gateway works with these directories: it was given
+// them in its environment, or as --config-dir.
+func sameDirs(pid int, dirs state.Dirs) bool {
+	theirs, err := state.Locate(func(name string) string {
+		value, _ := proc.Variable(pid, name)
+		return value
+	})
+	if err != nil {
+		return false
+	}
+	line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	words := strings.Split(string(line), "\x00")
+	for i, word := range words {
+		value, given := strings.CutPrefix(word, "--config-dir=")
+		if word == "--config-dir" && i+1 < len(words) {
+			value, given = words[i+1], true
+		}
+		if given {
+			if !filepath.IsAbs(value) {
+				cwd, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd")
+				value = filepath.Join(cwd, value)
+			}
+			theirs.Config = value
+		}
+	}
+	return real(theirs.Config) == real(dirs.Config)
+}
+
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return filepath.Clean(path)
+}

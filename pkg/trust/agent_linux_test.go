@@ -1,0 +1,69 @@
+package trust
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"postern/pkg/state"
+)
+
+// S3: a process below a program that runs mcp-serve with the same directories
+// is an agent's. This test is that program: it starts a sleeping file of that
+// name.
+func TestNotBelowAgent(t *testing.T) {
+	dir := t.TempDir()
+	gateway := filepath.Join(dir, gatewayName)
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip("no sleep")
+	}
+	if err := os.Symlink(sleep, gateway); err != nil {
+		t.Fatal(err)
+	}
+	ours := state.Dirs{Config: filepath.Join(dir, "config")}
+	start := func(env ...string) {
+		c := exec.Command(gateway, "60")
+		c.Env = append(env, "HOME="+dir)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Process.Kill(); c.Wait() })
+	}
+	eventually := func(want bool) error {
+		var got error
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if got = below(ours); (got != nil) == want {
+				break
+			}
+		}
+		return got
+	}
+	start("POSTERN_CONFIG_DIR=" + filepath.Join(dir, "other"))
+	if err := below(ours); err != nil {
+		t.Errorf("another's gateway: %v", err)
+	}
+	start("POSTERN_CONFIG_DIR=" + ours.Config)
+	got := eventually(true)
+	var agent *AgentTerminalError
+	if !errors.As(got, &agent) || agent.PID != os.Getpid() || agent.Name != filepath.Base(os.Args[0]) {
+		t.Errorf("%v", got)
+	}
+	// From within the agent itself: it is above nothing of itself.
+	if err := NotBelowAgent(ours, nil); err != nil && !strings.Contains(err.Error(), agent.Name) {
+		t.Errorf("%v", err)
+	}
+	// A program that is named hosts people's terminals too.
+	if err := notBelow(ours, []string{agent.Name}, append(ancestors(os.Getpid()), os.Getpid())); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// below asks as a child of this process would.
+func below(dirs state.Dirs) error {
+	return notBelow(dirs, nil, append(ancestors(os.Getpid()), os.Getpid()))
+}
