@@ -108,6 +108,21 @@ const (
 	MaxPrefixWords = 256     // that the last word of a query may begin, in one catalog
 )
 
+// Exposure and results (R63, R64, R69).
+const (
+	FullBytes        = 24 << 10           // definitions that auto still shows whole; about 6,000 tokens
+	SearchLimit      = 5                  // tools of one search when nothing is asked for
+	MaxSearchLimit   = 100                // tools of one search
+	SearchBytes      = 64 << 10           // one search where results are never cut
+	SearchLineChars  = 160                // what a search says of a tool, without detail
+	MaxPathBytes     = 256                // a gjson path of get
+	ResultNoteBytes  = 512                // kept free in a cut result for the note
+	KeptTextBytes    = 512                // of text are shown in any case
+	ResultLife       = 7 * 24 * time.Hour // the whole of a cut result is kept
+	ResultStoreBytes = 256 << 20          // all kept results together
+	ResultCountEvery = time.Minute        // how often other processes' results are counted
+)
+
 // Sessions and calls.
 const (
 	ConfigCheckEvery  = time.Second            // how often files of the configuration are looked at (R90)

@@ -25,7 +25,8 @@
 //
 // [ReplaceFile] writes a temporary file beside the target, syncs it, renames it
 // over the target and syncs the directory, so that a reader and a crash see
-// either the old bytes or the new ones (C2). [AppendFile] opens for appending.
+// either the old bytes or the new ones (C2). [AppendFile] opens for appending,
+// [CreateFile] makes a file that was not there.
 // [Update] is read, change and replace under a lock (C4). Readers never lock.
 //
 // # Lock files
