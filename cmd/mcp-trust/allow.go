@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,10 +26,14 @@ func allow(env *cmdmain.Env, c *cli.Context) error {
 	if class != config.ClassRead && class != config.ClassExecute && class != config.ClassUnknown {
 		return cmdmain.Usagef("--class wants read, execute or unknown, not %q", class)
 	}
-	if err := ownTerminal(env); err != nil {
+	p, err := open(env, c)
+	if err != nil {
 		return err
 	}
-	p, err := open(env, c)
+	if err := env.Person(p.dirs, "allow", args[0]); err != nil {
+		return err
+	}
+	end, err := ends(c, time.Now())
 	if err != nil {
 		return err
 	}
@@ -43,6 +48,9 @@ func allow(env *cmdmain.Env, c *cli.Context) error {
 		return err
 	}
 	d := trust.Describe(p.records, srv, p.environ)
+	if err := d.Cover(c.StringSlice("tree")); err != nil {
+		return &cmdmain.Error{Err: err, Exit: cmdmain.Usage}
+	}
 	if err := describe(env.Stdout, &d); err != nil {
 		return err
 	}
@@ -50,6 +58,7 @@ func allow(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return failure(err)
 	}
+	rec.Expires = end
 	if err := pinned(c, srv); err != nil {
 		return err
 	}
@@ -59,23 +68,28 @@ func allow(env *cmdmain.Env, c *cli.Context) error {
 	if err := trust.Allow(env.Ctx, p.dirs, rec); err != nil {
 		return err
 	}
-	env.Sayf("allowed %s in %s", srv.ID, srv.Project)
+	until := ""
+	if end != nil {
+		until = " until " + end.Local().Format(time.DateTime)
+	}
+	env.Sayf("allowed %s in %s%s", srv.ID, srv.Project, until)
 	if err := starter(env, p.dirs); err != nil || c.Bool("no-refresh") {
 		return err
 	}
 	return refresh(env, p, srv)
 }
 
-// ownTerminal refuses to widen anything for a process that carries an agent's
-// identity (S3).
-func ownTerminal(env *cmdmain.Env) error {
-	for _, name := range []string{"POSTERN_TOKEN", "POSTERN_TOKEN_FILE"} {
-		if env.Getenv(name) != "" {
-			return &cmdmain.Error{Err: fmt.Errorf("this terminal belongs to an agent: %s is set", name), Exit: cmdmain.Denied,
-				Hints: []string{"run this in a terminal of your own"}}
-		}
+// ends is when --for says the approval is over; nil without it.
+func ends(c *cli.Context, now time.Time) (*time.Time, error) {
+	if !c.IsSet("for") {
+		return nil, nil
 	}
-	return nil
+	d := c.Duration("for")
+	if d < config.MinApproval || d > config.MaxApproval {
+		return nil, cmdmain.Usagef("--for is between %s and %s, not %s", config.MinApproval, config.MaxApproval, d)
+	}
+	end := now.Add(d).UTC().Truncate(time.Second)
+	return &end, nil
 }
 
 // bound holds the declaration against --digest, which stands in for the

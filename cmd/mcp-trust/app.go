@@ -30,6 +30,8 @@ func app(env *cmdmain.Env) *cli.App {
 						Usage: "believe the hints of its tools as far as `CLASS` says: read, execute or unknown"},
 					&cli.StringFlag{Name: "digest", Usage: "allow it only if its declaration has this `DIGEST`"},
 					&cli.StringSliceFlag{Name: "env", Usage: "let it set or inherit `NAME`, which can change what code runs; may be repeated"},
+					&cli.DurationFlag{Name: "for", Usage: "let the approval end after `TIME`, such as 8h"},
+					&cli.StringSliceFlag{Name: "tree", Usage: "cover all of the folder `DIR` of the project too; may be repeated"},
 					&cli.BoolFlag{Name: "no-refresh", Usage: "do not start it once to record its tools"},
 					&cli.BoolFlag{Name: "unpinned", Usage: "accept a package runner that chooses the version itself"},
 					note,
@@ -46,6 +48,9 @@ func app(env *cmdmain.Env) *cli.App {
 			{Name: "list", Usage: "show the decisions about the project's servers",
 				Flags:  append(cmdmain.ListFlags(), &cli.BoolFlag{Name: "all", Usage: "of all projects"}),
 				Action: func(c *cli.Context) error { return list(env, c) }},
+			{Name: "prune", Usage: "remove decisions that can hold for nothing any more",
+				Description: "Removes decisions about projects whose folder is gone, and approvals that have\nended, and shows what it removed.",
+				Flags:       cmdmain.ListFlags(), Action: func(c *cli.Context) error { return prune(env, c) }},
 		},
 	}
 }

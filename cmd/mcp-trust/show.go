@@ -44,6 +44,9 @@ func describe(w io.Writer, d *trust.Description) error {
 	for _, f := range d.Files {
 		line("file", "%s sha256 %s", f.Path, f.SHA256)
 	}
+	for _, t := range d.Trees {
+		line("folder", "%s, %d files, sha256 %s", t.Path, t.Count, t.SHA256)
+	}
 	for _, text := range d.NotCovered {
 		line("not covered", "%s", text)
 	}
