@@ -65,6 +65,7 @@ var arrows = []struct{ from, to, why string }{
 	{"hub", "upstream", "the name of the mark that servers carry"},
 	{"cmdmain", "proc", "a process without a keeper adopts orphans itself"},
 	{"cmdmain", "hub", "a command that may start servers runs below a keeper"},
+	{"cmdmain", "secret", "messages for people hold no secrets"},
 	{"cmdmain", "state", "the directories in force"},
 	{"cmdmain", "config", "the project in force"},
 	{"cmdmain", "trust", "exit codes of its errors"},

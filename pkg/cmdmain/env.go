@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"postern/pkg/secret"
 )
 
 // Env is everything a command gets from outside. Commands use it instead of
@@ -29,6 +31,8 @@ type Env struct {
 	// them, and the flags beside them, as an action does, and returns true when
 	// it wrote the help itself.
 	Help func(c *cli.Context) (bool, error)
+
+	redactor atomic.Pointer[secret.Redactor] // see Redact
 
 	path       []string // verbs of the command line, for "mcp-x verb --help"
 	jsonErrors bool

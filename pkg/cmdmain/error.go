@@ -14,6 +14,7 @@ import (
 //   - the message names the subject; hints name the command to run next
 //   - hints come from the error's type, never from its text
 //   - nothing in it can move the cursor or hide: all of it passes Printable
+//   - no secret is in it: all but hints passes the Redactor
 //   - with -o json or jsonl a failure is one JSON object on one line
 
 // Error is a failure with what the person is told and the code it ends with.
@@ -80,7 +81,7 @@ func (e *Env) report(failure *Error) {
 	}
 	e.Sayf("%s", failure.Error())
 	for _, hint := range hints {
-		e.Sayf("hint: %s", hint)
+		e.Sayf(hintMark+"%s", hint)
 	}
 }
 
@@ -96,17 +97,17 @@ func (e *Env) reportJSON(failure *Error, hints []string) {
 		word = failure.Exit.word()
 	}
 	line, err := marshal(map[string]body{"error": {
-		Word: word, Message: failure.Error(), Hint: strings.Join(hints, "\n"), Exit: failure.Exit,
+		Word: word, Message: e.Clean(failure.Error()), Hint: strings.Join(hints, "\n"), Exit: failure.Exit,
 	}})
 	if err == nil {
-		_, _ = e.Stderr.Write(line) // nowhere is left to say that this failed
+		_, _ = e.Stderr.Write(PrintableJSON(line)) // nowhere is left to say that this failed
 	}
 }
 
 // Sayf writes one message for people to standard error, prefixed with the
 // command's name. A message of several lines keeps the prefix on each.
 func (e *Env) Sayf(format string, args ...any) {
-	text := strings.TrimRight(fmt.Sprintf(format, args...), "\n")
+	text := e.message(strings.TrimRight(fmt.Sprintf(format, args...), "\n"))
 	var out strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
 		out.WriteString(e.Name + ": " + Printable(line) + "\n")

@@ -85,10 +85,12 @@ func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 		return nil, &Error{Err: fmt.Errorf("postern runs inside itself %d levels deep: a declared server starts it again", depth),
 			Word: string(call.Self), Exit: Unavailable}
 	}
-	return call.OpenHost(call.HostOptions{
+	host := call.OpenHost(call.HostOptions{
 		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: SelfPaths(),
 		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) }, NoLog: log == (config.Log{}),
-	}, log), nil
+	}, log)
+	e.Redact(host.Redactor())
+	return host, nil
 }
 
 // Failure gives an error of the packages below the word, the exit code and the
