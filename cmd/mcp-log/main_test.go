@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 	_ "time/tzdata" // scripts set TZ; the machine may have no zones
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,6 +24,9 @@ func TestScripts(t *testing.T) {
 		e.Setenv("POSTERN_CONFIG_DIR", filepath.Join(e.WorkDir, "config"))
 		e.Setenv("POSTERN_CACHE_DIR", filepath.Join(e.WorkDir, "cache"))
 		e.Setenv("TZ", "UTC")
+		for i, name := range []string{"TODAY", "YESTERDAY", "BEFORE"} {
+			e.Setenv(name, time.Now().UTC().AddDate(0, 0, -i).Format(time.DateOnly))
+		}
 		// Whatever the umask is: a log that others can write is refused.
 		return filepath.WalkDir(e.WorkDir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {

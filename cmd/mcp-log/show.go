@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"postern/pkg/calllog"
 	"postern/pkg/cmdmain"
+	"postern/pkg/config"
 	"postern/pkg/state"
 )
 
@@ -20,7 +22,7 @@ func show(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	dirs, err := state.Locate(env.Getenv)
+	dir, err := folder(env)
 	if err != nil {
 		return err
 	}
@@ -28,9 +30,15 @@ func show(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	stats, err := calllog.Scan(env.Ctx, filepath.Join(dirs.State, "calls"), q, func(row []byte) error {
-		return list.Row(json.RawMessage(row), cells(list, row)...)
-	})
+	row := func(row []byte) error { return list.Row(json.RawMessage(row), cells(list, row)...) }
+	var stats calllog.Stats
+	if c.Bool("follow") {
+		stats, err = calllog.Follow(env.Ctx, dir, q, row, func() error {
+			return errors.Join(list.Flush(), env.CheckStdout())
+		})
+	} else {
+		stats, err = calllog.Scan(env.Ctx, dir, q, row)
+	}
 	// What was found is shown even when reading on failed.
 	if closed := list.Close(); err == nil {
 		err = closed
@@ -38,10 +46,19 @@ func show(env *cmdmain.Env, c *cli.Context) error {
 	if stats.Skipped > 0 {
 		env.Sayf("%d skipped: lines of the log that are no rows", stats.Skipped)
 	}
+	if c.Bool("follow") && errors.Is(err, context.Canceled) {
+		return &cmdmain.Error{Exit: cmdmain.Interrupted} // the way it ends; nothing to be said
+	}
 	if err == nil && stats.Rows == 0 && list.Table() {
 		env.Sayf("no calls")
 	}
 	return failure(err)
+}
+
+// folder is where the log is.
+func folder(env *cmdmain.Env) (string, error) {
+	dirs, err := state.Locate(env.Getenv)
+	return filepath.Join(dirs.State, "calls"), err
 }
 
 // query reads the command line.
@@ -49,6 +66,17 @@ func query(c *cli.Context, now time.Time) (calllog.Query, error) {
 	q := calllog.Query{Limit: c.Int("limit"), Newest: c.Bool("reverse")}
 	if c.IsSet("limit") && q.Limit < 1 {
 		return q, cmdmain.Usagef("-n wants 1 or more, not %d", q.Limit)
+	}
+	if c.Bool("follow") {
+		if q.Newest || c.IsSet("until") {
+			return q, cmdmain.Usagef("-f goes on at the end of the log: it excludes -r and --until")
+		}
+		if format, _ := cmdmain.Output(c, "table", "json", "jsonl"); format == "json" {
+			return q, cmdmain.Usagef("-f has no end, which a JSON list needs: use -o jsonl")
+		}
+		if !c.IsSet("since") && !c.IsSet("limit") {
+			q.Limit = config.LogFollowRows
+		}
 	}
 	for _, end := range []struct {
 		flag  string

@@ -3,6 +3,7 @@ package calllog
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +16,12 @@ import (
 
 // Filter is one condition on a row. Of several all must hold.
 type Filter struct {
-	member   string   // of the row
+	member   string   // of the row; "" with text
 	globs    []string // one must match the value; absent counts as ""
 	low      float64  // latency only: low ≤ value < high, milliseconds
 	high     float64
 	interval bool
+	text     *regexp.Regexp // text~ only: it must match somewhere in the line
 }
 
 // FilterError says why an argument is no filter.
@@ -43,15 +45,19 @@ func FilterNames() []string {
 	return []string{"caller", "id", "latency", "level", "outcome", "project", "scope", "session", "step", "tier", "tool", "upstream", "via", "word"}
 }
 
-// ParseFilter reads NAME=VALUE. VALUE is one or more patterns with commas
+// ParseFilter reads NAME=VALUE or text~REGEX, which is looked for in the row as
+// it stands in the log. VALUE is one or more patterns with commas
 // between them, in which * stands for any run of characters and ? for one; an
 // empty VALUE finds rows without that member. A latency is an interval: 500ms..
 // or ..2s or 100ms..1s, its upper end outside. Errors are *FilterError.
 func ParseFilter(arg string) (Filter, error) {
+	if expr, ok := strings.CutPrefix(arg, "text~"); ok {
+		return parseText(arg, expr)
+	}
 	name, value, ok := strings.Cut(arg, "=")
 	names := FilterNames()
 	if !ok {
-		return Filter{}, &FilterError{Arg: arg, Problem: "not of the form NAME=VALUE, NAME being one of " + strings.Join(names, ", ")}
+		return Filter{}, &FilterError{Arg: arg, Problem: "not of the form NAME=VALUE or text~REGEX, NAME being one of " + strings.Join(names, ", ")}
 	}
 	if !slices.Contains(names, name) {
 		return Filter{}, &FilterError{Arg: arg, Problem: "no such field; there are " + strings.Join(names, ", "), Nearest: config.Nearest(name, names)}
@@ -66,6 +72,17 @@ func ParseFilter(arg string) (Filter, error) {
 		}
 	}
 	return f, nil
+}
+
+func parseText(arg, expr string) (Filter, error) {
+	if expr == "" {
+		return Filter{}, &FilterError{Arg: arg, Problem: "an empty expression is in every row"}
+	}
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return Filter{}, &FilterError{Arg: arg, Problem: err.Error()}
+	}
+	return Filter{text: re}, nil
 }
 
 // checkOutcomes refuses an outcome that no row can have: an empty answer would

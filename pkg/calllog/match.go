@@ -11,16 +11,21 @@ import (
 
 // matcher judges lines by one query. It keeps its buffers between lines.
 type matcher struct {
+	quick        quick
 	since, until time.Time
 	filters      []Filter
 	names        []string    // of the members it reads: v, ts, then those of filters
 	spans        []wire.Span // of those members in the present line
-	at           []int       // of each filter, its index in names
+	at           []int       // of each filter, its index in names; -1 for text
 }
 
 func newMatcher(q *Query) *matcher {
-	m := &matcher{since: q.Since, until: q.Until, filters: q.Filters, names: []string{"v", "ts"}}
+	m := &matcher{quick: newQuick(q), since: q.Since, until: q.Until, filters: q.Filters, names: []string{"v", "ts"}}
 	for _, f := range q.Filters {
+		if f.text != nil {
+			m.at = append(m.at, -1)
+			continue
+		}
 		i := slices.Index(m.names, f.member)
 		if i < 0 {
 			i = len(m.names)
@@ -36,6 +41,14 @@ func newMatcher(q *Query) *matcher {
 // row is a JSON object with a version and a start time, in which no member that
 // is read can be taken for two.
 func (m *matcher) judge(line []byte) (row, wanted bool) {
+	if m.quick.unwanted(line) {
+		return true, false
+	}
+	return m.read(line)
+}
+
+// read is judge by reading the whole line.
+func (m *matcher) read(line []byte) (row, wanted bool) {
 	if wire.Lookup(line, m.names, m.spans) != nil {
 		return false, false
 	}
@@ -43,19 +56,16 @@ func (m *matcher) judge(line []byte) (row, wanted bool) {
 	if len(v) == 0 || v[0] < '1' || v[0] > '9' {
 		return false, false
 	}
-	ts := m.spans[1].Of(line)
-	if len(ts) < 2 || ts[0] != '"' {
-		return false, false
-	}
-	start, err := time.Parse(time.RFC3339Nano, string(ts[1:len(ts)-1]))
-	if err != nil {
+	start, ok := parseTS(m.spans[1].Of(line))
+	if !ok {
 		return false, false
 	}
 	if start.Before(m.since) || !m.until.IsZero() && !start.Before(m.until) {
 		return true, false
 	}
 	for i := range m.filters {
-		if !m.filters[i].match(m.spans[m.at[i]].Of(line)) {
+		f := &m.filters[i]
+		if f.text != nil && !f.text.Match(line) || f.text == nil && !f.match(m.spans[m.at[i]].Of(line)) {
 			return true, false
 		}
 	}

@@ -3,7 +3,6 @@ package calllog
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,13 +26,19 @@ type Stats struct {
 	Skipped int // lines that are no row, in what had to be read
 }
 
-// errEnough ends a scan whose limit is reached.
-var errEnough = errors.New("enough rows")
+// errEnough ends a scan whose limit is reached, errStopped one whose rows nobody
+// takes any more.
+var (
+	errEnough  = errors.New("enough rows")
+	errStopped = errors.New("stopped")
+)
 
 // Scan calls emit with every row in dir that q wants: the very bytes of its
 // line, without newline, valid only during the call. Only the files of days
-// that can hold such rows are read, and memory does not grow with the log nor
-// with q.Limit. The error is that of emit, of ctx, or of reading; a folder that
+// that can hold such rows are read, in them only the hours, by all processors,
+// and memory does not grow with the log nor with q.Limit. Where several have
+// written files of their own (C82) their rows are put in the order in which the
+// calls ended. The error is that of emit, of ctx, or of reading; a folder that
 // is not there is an empty log. A file that others can write to is refused with
 // *state.UnsafeError (C5).
 func Scan(ctx context.Context, dir string, q Query, emit func(row []byte) error) (Stats, error) {
@@ -41,28 +46,8 @@ func Scan(ctx context.Context, dir string, q Query, emit func(row []byte) error)
 	if err != nil {
 		return Stats{}, err
 	}
-	s := &scanner{ctx: ctx, dir: dir, files: q.cover(files), match: newMatcher(&q)}
-	count := func(row []byte) error {
-		if err := emit(row); err != nil {
-			return err
-		}
-		s.stats.Rows++
-		if s.stats.Rows == q.Limit {
-			return errEnough
-		}
-		return nil
-	}
-	switch {
-	case q.Newest:
-		err = s.backward(func(_ place, row []byte) error { return count(row) })
-	case q.Limit > 0:
-		err = s.last(q.Limit, count)
-	default:
-		err = s.forward(place{}, count)
-	}
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
+	s := &scanner{ctx: ctx, dir: dir, query: &q, files: q.cover(files)}
+	err = s.scan(emit)
 	return s.stats, err
 }
 
@@ -75,109 +60,82 @@ func (q *Query) cover(files []dayFile) []dayFile {
 	})
 }
 
-// place is where a line begins: in which of the scanner's files, at which byte.
-type place struct {
-	file   int
-	offset int64
-}
-
 type scanner struct {
 	ctx   context.Context
 	dir   string
+	query *Query
 	files []dayFile
-	match *matcher
+	sizes []int64 // bytes of each file that count; nil = all there are
+	from  []int64 // of each file, where the rows asked for begin; -1 = there are none; nil = not known
 	stats Stats
 	quiet bool // lines were counted by an earlier pass
+
+	damaged func(at place) error // nil, or told of each line that is no row
 }
 
-// last gives the newest limit rows, oldest first: it looks backwards for the
-// place where they begin, then reads on from there.
-func (s *scanner) last(limit int, emit func([]byte) error) error {
-	var from place
-	found := 0
-	err := s.backward(func(at place, _ []byte) error {
-		found++
-		if found == limit {
-			from = at
+func (s *scanner) scan(emit func([]byte) error) error {
+	count := func(_ place, row []byte) error {
+		if err := emit(row); err != nil {
+			return err
+		}
+		s.stats.Rows++
+		if s.stats.Rows == s.query.Limit {
+			return errEnough
+		}
+		return nil
+	}
+	if s.query.Limit > 0 && !s.query.Newest {
+		if found, err := s.findLast(s.query.Limit); err != nil || found == 0 {
+			return err
+		}
+	}
+	err := s.read(s.query.Newest, count)
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return err
+}
+
+// findLast looks backwards for the places in each file where the newest limit
+// rows begin, so that they can be read forwards. It returns how many there are.
+func (s *scanner) findLast(limit int) (found int, err error) {
+	from := make([]int64, len(s.files))
+	for i := range from {
+		from[i] = -1
+	}
+	err = s.read(true, func(at place, _ []byte) error {
+		from[at.file] = at.offset
+		if found++; found == limit {
 			return errEnough
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) || found == 0 {
-		return err
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
-	s.quiet = true
-	return s.forward(from, func(row []byte) error {
-		if err := emit(row); err != nil {
-			return err
-		}
-		if found--; found == 0 {
-			return errEnough // rows written since the first pass are not asked for
-		}
-		return nil
-	})
+	s.from, s.quiet = from, true
+	return found, err
 }
 
-func (s *scanner) forward(from place, emit func([]byte) error) error {
-	for i := from.file; i < len(s.files); i++ {
-		if err := s.forwardFile(i, from.offset, emit); err != nil {
-			return err
-		}
-		from.offset = 0
-	}
-	return nil
-}
-
-func (s *scanner) forwardFile(i int, offset int64, emit func([]byte) error) error {
-	f, err := s.open(i)
-	if f == nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return err
-	}
-	lines := newForward(f)
-	for {
-		line, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err := s.line(line, err, emit); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *scanner) backward(emit func(place, []byte) error) error {
-	for i := len(s.files) - 1; i >= 0; i-- {
-		if err := s.backwardFile(i, emit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *scanner) backwardFile(i int, emit func(place, []byte) error) error {
-	f, err := s.open(i)
-	if f == nil {
-		return err
-	}
-	defer f.Close()
+// bounds returns the part of an open file whose lines are to be read, and the
+// file's size.
+func (s *scanner) bounds(i int, f *os.File) (from, to, size int64, err error) {
 	fi, err := f.Stat()
 	if err != nil {
-		return err
+		return 0, 0, 0, err
 	}
-	lines := newBackward(f, fi.Size())
-	for {
-		line, at, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err := s.line(line, err, func(row []byte) error { return emit(place{i, at}, row) }); err != nil {
-			return err
-		}
+	size = fi.Size()
+	if s.sizes != nil {
+		size = min(size, s.sizes[i])
 	}
+	from, to = s.query.narrow(f, size)
+	if s.from != nil {
+		if s.from[i] < 0 {
+			return 0, 0, size, nil
+		}
+		from = max(from, s.from[i])
+	}
+	return from, to, size, nil
 }
 
 // open opens one file; nil without an error when it was removed meanwhile.
@@ -187,37 +145,4 @@ func (s *scanner) open(i int) (*os.File, error) {
 		return nil, nil
 	}
 	return f, err
-}
-
-// line deals with one line, or with what stood in the place of one.
-func (s *scanner) line(line []byte, err error, emit func([]byte) error) error {
-	if stop := s.ctx.Err(); stop != nil {
-		return stop
-	}
-	if err != nil && !errors.Is(err, errLongLine) {
-		return err
-	}
-	row, wanted := false, false
-	if err == nil {
-		if blank(line) {
-			return nil
-		}
-		row, wanted = s.match.judge(line)
-	}
-	if !row && !s.quiet {
-		s.stats.Skipped++
-	}
-	if !wanted {
-		return nil
-	}
-	return emit(line)
-}
-
-func blank(line []byte) bool {
-	for _, c := range line {
-		if c != ' ' && c != '\t' && c != '\r' {
-			return false
-		}
-	}
-	return true
 }

@@ -228,49 +228,59 @@ func TestScanMemoryIsFlat(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		stats, err := Scan(context.Background(), dir, q, func([]byte) error { return nil })
 		runtime.ReadMemStats(&after)
-		if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 8<<20 {
+		if grown := after.TotalAlloc - before.TotalAlloc; err != nil || grown > 16<<20 {
 			t.Errorf("%+v: %d bytes, %+v, %v", q, grown, stats, err)
 		}
 	}
 }
 
-// FuzzLines: read forwards and backwards, a file has the same lines in the same
-// places, whatever is in it.
-func FuzzLines(f *testing.F) {
-	f.Add([]byte("a\nb\n"), 0)
-	f.Add([]byte("\n\na"), config.LogLineBytes-1)
-	f.Add([]byte("a\n\x00b\r\nc"), config.LogLineBytes)
-	f.Add([]byte("x\n"+row("a", "01T01:00:00")), 3*readBlock)
-	f.Fuzz(func(t *testing.T, data []byte, pad int) {
-		if pad > 0 { // long lines are what the two could disagree on
+// FuzzPieces: however a file is divided into pieces, read forwards or backwards,
+// it has the lines that splitting it at its newlines gives.
+func FuzzPieces(f *testing.F) {
+	a := row("a", "01T01:00:00")
+	f.Add([]byte(a+a), 0, 10)
+	f.Add([]byte("\n\n"+a), config.LogLineBytes-1, 1000)
+	f.Add([]byte(a+"\x00b\r\n"+a), config.LogLineBytes, 1)
+	f.Add([]byte("x\n"+a+strings.TrimSuffix(a, "\n")), 3*config.LogLineBytes, 4096)
+	f.Fuzz(func(t *testing.T, data []byte, pad, length int) {
+		if pad > 0 { // long lines are where pieces could go wrong
 			data = append(bytes.Repeat([]byte("p"), pad%(4*config.LogLineBytes)), data...)
 		}
-		var ahead []string
-		for lines := newForward(bytes.NewReader(data)); ; {
-			line, err := lines.next()
-			if err != nil && !errors.Is(err, errLongLine) {
-				break
+		m, want := newMatcher(&Query{}), []string(nil)
+		skipped := 0
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			isRow, wanted := false, false
+			if len(line) <= config.LogLineBytes {
+				if blank(line) {
+					continue
+				}
+				isRow, wanted = m.judge(line)
 			}
-			ahead = append(ahead, fmt.Sprint(string(line), err))
-		}
-		var back []string
-		for lines := newBackward(bytes.NewReader(data), int64(len(data))); ; {
-			line, at, err := lines.next()
-			if err != nil && !errors.Is(err, errLongLine) {
-				break
+			switch {
+			case wanted:
+				want = append(want, string(line))
+			case !isRow:
+				skipped++
 			}
-			if err == nil && !bytes.HasPrefix(data[at:], line) {
-				t.Fatalf("line %q is not at %d", line, at)
+		}
+		dir := logOf(t, map[string]string{"2026-09-01.jsonl": string(data)})
+		for _, reverse := range []bool{false, true} {
+			var got []string
+			s := &scanner{ctx: context.Background(), dir: dir, query: &Query{}, files: []dayFile{{day: at("01T00:00:00")}}}
+			size := int64(len(data))/200 + 1 + int64(uint16(length)) // a few hundred pieces at most
+			err := s.stream([]int{0}, reverse, 2, size, func(p place, line []byte) error {
+				if !bytes.HasPrefix(data[p.offset:], line) {
+					t.Fatalf("the line is not at %d", p.offset)
+				}
+				got = append(got, string(line))
+				return nil
+			})
+			if reverse {
+				slices.Reverse(got)
 			}
-			back = append(back, fmt.Sprint(string(line), err))
-		}
-		slices.Reverse(back)
-		// Behind the last newline there is one more line for the latter.
-		if n := len(back); n > 0 && (len(data) == 0 || data[len(data)-1] == '\n') {
-			back = back[:n-1]
-		}
-		if !slices.Equal(ahead, back) {
-			t.Errorf("%d lines forwards, %d backwards", len(ahead), len(back))
+			if err != nil || !slices.Equal(got, want) || s.stats.Skipped != skipped {
+				t.Errorf("reverse %v: %d rows of %d, %d skipped of %d, %v", reverse, len(got), len(want), s.stats.Skipped, skipped, err)
+			}
 		}
 	})
 }

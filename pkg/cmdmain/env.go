@@ -88,6 +88,22 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// CheckStdout ends a command that waits: it is an error once the reader of
+// standard output is gone, which otherwise only the next write would notice.
+func (e *Env) CheckStdout() error {
+	out, ok := e.Stdout.(*output)
+	if !ok {
+		return nil
+	}
+	if err := out.err(); err != nil {
+		return err
+	}
+	if f, ok := out.w.(*os.File); ok && readerIsGone(f.Fd()) {
+		return errClosedPipe
+	}
+	return nil
+}
+
 // SetWriteDeadline passes on to a standard output that has deadlines.
 func (o *output) SetWriteDeadline(t time.Time) error {
 	if d, ok := o.w.(interface{ SetWriteDeadline(time.Time) error }); ok {

@@ -26,8 +26,8 @@ func writeHelp(w io.Writer, app *cli.App, path []string) error {
 		cmd = cmd.Command(step)
 		name += " " + step
 	}
-	inherited = slices.DeleteFunc(inherited, func(f cli.Flag) bool { // the verb has its own of that name
-		return slices.ContainsFunc(cmd.Flags, func(own cli.Flag) bool { return own.Names()[0] == f.Names()[0] })
+	inherited = slices.DeleteFunc(inherited, func(f cli.Flag) bool { // or the verb has its own of that name
+		return ownFlag(f) || slices.ContainsFunc(cmd.Flags, func(own cli.Flag) bool { return own.Names()[0] == f.Names()[0] })
 	})
 	_, err := io.WriteString(w, helpText(name, cmd, inherited, len(path) == 0))
 	return err

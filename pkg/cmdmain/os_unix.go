@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func endSignals() []os.Signal {
@@ -19,3 +21,10 @@ func endSignals() []os.Signal {
 func ignorePipeSignal() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 func isClosedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+// readerIsGone asks whether the other end of the pipe or socket fd was closed.
+func readerIsGone(fd uintptr) bool {
+	ask := []unix.PollFd{{Fd: int32(fd)}}
+	n, err := unix.Poll(ask, 0)
+	return err == nil && n > 0 && ask[0].Revents&unix.POLLERR != 0
+}

@@ -83,6 +83,11 @@ func (s *sorter) argument(token string) {
 	if len(s.before) == 0 {
 		for _, v := range here.verbs {
 			if v.HasName(token) {
+				for _, f := range here.flags {
+					if name := f.Names()[0]; ownFlag(f) && here.seen[name] {
+						s.fail(Usagef("%s does not go with %s", dashes(name), v.Name))
+					}
+				}
 				s.line.path = append(s.line.path, v.Name)
 				s.levels = append(s.levels, newLevel(v.Name, v.Flags, v.Subcommands))
 				return
@@ -122,11 +127,20 @@ func (s *sorter) flag(token string, rest []string) []string {
 	return rest
 }
 
+// Own is the Category of a program's flag that is for the program called without
+// a verb. Its other flags may stand with every verb.
+const Own = "own"
+
+func ownFlag(f cli.Flag) bool {
+	c, ok := f.(cli.CategorizableFlag)
+	return ok && c.GetCategory() == Own
+}
+
 // find looks for a flag at the present verb first, then outwards.
 func (s *sorter) find(name string) (*level, cli.Flag) {
-	for _, l := range slices.Backward(s.levels) {
+	for i, l := range slices.Backward(s.levels) {
 		for _, f := range l.flags {
-			if slices.Contains(f.Names(), name) {
+			if slices.Contains(f.Names(), name) && (i == len(s.levels)-1 || !ownFlag(f)) {
 				return l, f
 			}
 		}
@@ -143,9 +157,11 @@ func (s *sorter) builtin(token, name string) {
 		s.line.version = true
 	default:
 		var known []string
-		for _, l := range s.levels {
+		for i, l := range s.levels {
 			for _, f := range l.flags {
-				known = append(known, f.Names()...)
+				if i == len(s.levels)-1 || !ownFlag(f) {
+					known = append(known, f.Names()...)
+				}
 			}
 		}
 		s.fail(Usagef("unknown flag %s%s", dashes(name), didYouMean(name, known, dashes)))
