@@ -34,6 +34,7 @@ var arrows = []struct{ from, to, why string }{
 	{"upstream", "trust", "it starts what was approved and nothing else"},
 	{"upstream", "state", "the log of a server's stderr is a private file"},
 	{"upstream", "config", "limits"},
+	{"pool", "proc", "the owner in the mark of a server"},
 	{"pool", "wire", "replies are handed on as messages"},
 	{"pool", "secret", "values that a server says back are hidden"},
 	{"pool", "config", "limits and timeouts of a declaration"},

@@ -66,9 +66,9 @@ func wantNone(t *testing.T, owner int) {
 func TestKill(t *testing.T) {
 	for kind, faults := range map[string]string{"kind": "", "deaf": ", -fault, ignore-eof, -fault, ignore-term"} {
 		for name, victims := range map[string]func(keeper, owner int) []int{
-			"owner":                     func(_, owner int) []int { return []int{owner} },
-			"keeper":                    func(keeper, _ int) []int { return []int{keeper} },
-			"both":                      func(keeper, owner int) []int { return []int{keeper, owner} },
+			"owner":                    func(_, owner int) []int { return []int{owner} },
+			"keeper":                   func(keeper, _ int) []int { return []int{keeper} },
+			"both":                     func(keeper, owner int) []int { return []int{keeper, owner} },
 			"both the other way round": func(keeper, owner int) []int { return []int{owner, keeper} },
 		} {
 			t.Run(name+" of "+kind, func(t *testing.T) {

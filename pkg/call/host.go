@@ -1,6 +1,7 @@
 package call
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -25,6 +26,9 @@ type HostOptions struct {
 	Version string       // of this build
 	Warn    func(string) // one line for the operator; never a secret; may be called concurrently
 	NoLog   bool         // write no rows: for commands that make no call
+	// Sweep is called once, before the first server is started, which waits for
+	// it. May be nil.
+	Sweep func(context.Context)
 }
 
 // Host is what all sessions of one process share: the pool of running servers,
@@ -74,7 +78,7 @@ func OpenHost(o HostOptions, log config.Log) *Host {
 	}
 	h.pool = pool.New(pool.Options{
 		Owner: pool.OwnerMark(), StderrDir: stderr, Catalogs: h.catalogs, Version: o.Version, Changed: h.changed,
-		Look: h.look, Panicked: h.Panicked, Redactor: h.redactor,
+		First: o.Sweep, Look: h.look, Panicked: h.Panicked, Redactor: h.redactor,
 	})
 	return h
 }

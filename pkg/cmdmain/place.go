@@ -87,7 +87,7 @@ func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 	}
 	host := call.OpenHost(call.HostOptions{
 		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: SelfPaths(),
-		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) }, NoLog: log == (config.Log{}),
+		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) }, NoLog: log == (config.Log{}), Sweep: e.sweep,
 	}, log)
 	e.Redact(host.Redactor())
 	return host, nil

@@ -41,27 +41,42 @@ func abandoned(spared []int) (found []proc.Stat) {
 		if slices.Contains(spared, pid) || !ours(pid) {
 			continue
 		}
-		before, err := proc.Look(pid)
-		if err != nil || before.Ended() {
-			continue
-		}
-		text, marked := proc.Variable(pid, upstream.MarkName)
-		owner, name, ok := proc.ParseID(text)
-		if !marked || !ok || name == "" || owner.Start == 0 {
+		owner, marked := ownerOf(pid)
+		if !marked {
 			continue
 		}
 		if _, known := gone[owner]; !known {
 			gone[owner] = owner.Gone()
 		}
-		if !gone[owner] || !own(pid) || !sameWorld(pid) {
-			continue
-		}
-		// What was read is of one process only if it is the same one still.
-		if now, err := proc.Look(pid); err == nil && now.ID == before.ID {
-			found = append(found, now)
+		if gone[owner] {
+			found = append(found, confirmed(pid, owner)...)
 		}
 	}
 	return found
+}
+
+// ownerOf is the owner in the mark of a process.
+func ownerOf(pid int) (proc.ID, bool) {
+	text, marked := proc.Variable(pid, upstream.MarkName)
+	owner, name, ok := proc.ParseID(text)
+	return owner, marked && ok && name != "" && owner.Start != 0
+}
+
+// confirmed is the process with this pid if it is ours to end. What was read is
+// of one process only if the same one was there before and after.
+func confirmed(pid int, owner proc.ID) []proc.Stat {
+	before, err := proc.Look(pid)
+	if err != nil || before.Ended() || !own(pid) || !sameWorld(pid) {
+		return nil
+	}
+	if again, marked := ownerOf(pid); !marked || again != owner {
+		return nil
+	}
+	now, err := proc.Look(pid)
+	if err != nil || now.ID != before.ID {
+		return nil
+	}
+	return []proc.Stat{now}
 }
 
 // ours is whether a process seems to run as this user. It is the cheap question:

@@ -36,8 +36,18 @@ func (p *Pool) run(life context.Context, b *berth, e, before *entry, a *trust.Ap
 // attempt is start under the recover of this instance (R26).
 func (p *Pool) attempt(life context.Context, b *berth, a *trust.Approved) (i *Instance, err error) {
 	err = &upstream.Failure{Word: upstream.Aborted, Server: a.Server().ID, Phase: "start", Detail: internal}
-	p.contain("server "+a.Server().ID, func() { i, err = p.start(life, b, a) })
+	p.contain("server "+a.Server().ID, func() {
+		p.first.Do(func() { p.begin(life) })
+		i, err = p.start(life, b, a)
+	})
 	return i, err
+}
+
+// begin does what comes before the first start.
+func (p *Pool) begin(ctx context.Context) {
+	if p.o.First != nil {
+		p.o.First(ctx)
+	}
 }
 
 // arrived notes what a start came to, and tells those who wait; a failed one

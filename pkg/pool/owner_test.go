@@ -1,32 +1,10 @@
 package pool
 
 import (
-	"os"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 )
-
-// The start time is counted from the last parenthesis: a command may be named
-// like the rest of the line.
-func TestStartField(t *testing.T) {
-	rest := " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21"
-	for stat, want := range map[string]string{
-		"12 (sh)" + rest: "4242", "12 (a) b) (c )" + rest: "4242", "12 (x S 1 2 3)" + rest: "4242",
-		"12 (sh) S 1 2": "0", "": "0", "12": "0",
-	} {
-		if got := startField(stat); got != want {
-			t.Errorf("%q: %s, want %s", stat, got, want)
-		}
-	}
-	if got := startTime(os.Getpid()); runtime.GOOS == "linux" && (got == "0" || got != startTime(os.Getpid())) {
-		t.Errorf("our own start is %s", got)
-	}
-	if got := startTime(-1); got != "0" {
-		t.Errorf("nobody's start is %s", got)
-	}
-}
 
 // Two pools of one process share the owner and nothing else: the end of one's
 // instance sweeps the processes with its mark.

@@ -23,6 +23,9 @@ type Options struct {
 	// stderr log holds; nil knows none.
 	Redactor *secret.Redactor
 	Changed  func() // called after a server came up, and after its live list changed; must not block; may be nil
+	// First is called once, before the first server is started, which waits for
+	// it. May be nil.
+	First func(context.Context)
 	// Look is called every config.ReconcileEvery while there is anything in the
 	// pool, and before the pool starts a server that nobody waits for: the
 	// moment to Retire or Stop what is not to run any more. May be nil.
@@ -41,6 +44,7 @@ type Pool struct {
 	connect   func(context.Context, upstream.Options) (connection, error)
 	poke      chan struct{} // one token: the steward has something to look at
 	done      chan struct{} // closed by Close
+	first     sync.Once
 	watch     sync.WaitGroup
 	mu        sync.Mutex
 	closed    bool
