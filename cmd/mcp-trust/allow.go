@@ -47,7 +47,7 @@ func allow(env *cmdmain.Env, c *cli.Context) error {
 	if err := bound(env, c, srv); err != nil {
 		return err
 	}
-	d := trust.Describe(p.records, srv, p.environ)
+	d := p.describe(env, srv)
 	if err := d.Cover(c.StringSlice("tree")); err != nil {
 		return &cmdmain.Error{Err: err, Exit: cmdmain.Usage}
 	}

@@ -79,7 +79,8 @@ func open(env *cmdmain.Env, c *cli.Context) (*place, error) {
 	// Without a shared process the reduced list is the gateway's environment, and
 	// the agent's is taken to be this shell's (C30).
 	p.environ = &trust.Environ{Hub: secret.ReducedEnvironment(env.Environ), Agent: env.Environ,
-		Path: p.cfg.Path, Self: cmdmain.SelfPaths()}
+		Path: p.cfg.Path, Self: cmdmain.SelfPaths(), Redactor: &secret.Redactor{}}
+	env.Redact(p.environ.Redactor)
 	for _, d := range p.cfg.Diagnostics {
 		if !d.Warning {
 			env.Sayf("%s", d)

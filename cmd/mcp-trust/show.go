@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"postern/pkg/cmdmain"
@@ -13,6 +14,35 @@ import (
 
 // shown is how many characters of one argument are shown.
 const shown = 400
+
+// describe says what a server would run, without values that it is given: only
+// what is declared and what was found is shown (S2, S5).
+func (p *place) describe(env *cmdmain.Env, srv *config.Server) trust.Description {
+	d := trust.Describe(p.records, srv, p.environ)
+	for _, texts := range [][]string{d.Why, d.NotCovered} {
+		for i, text := range texts {
+			texts[i] = env.Clean(text)
+		}
+	}
+	return d
+}
+
+// arguments are the declared ones, but for credentials that were written into
+// them. Whatever could be more than one is shown: a repository must not be able
+// to hide what it would run behind the look of a secret.
+func arguments(s *config.Server) []string {
+	args := slices.Clone(s.Args)
+	for i, arg := range args {
+		if strings.Contains(arg, "://") || strings.Trim(arg, tokenBytes) == "" {
+			var noValues *secret.Redactor
+			args[i] = noValues.Text(arg)
+		}
+	}
+	return args
+}
+
+// tokenBytes are what a flag and its credential are written with. No path is.
+const tokenBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~+="
 
 // describe writes what allow decides about, one thing a line. All of it is
 // foreign text and passes Printable, on a pipe too: an argument must not be able
@@ -34,7 +64,7 @@ func describe(w io.Writer, d *trust.Description) error {
 	if d.Executable != nil {
 		line("", "sha256 %s", d.Executable.SHA256)
 	}
-	for _, arg := range s.Args {
+	for _, arg := range arguments(s) {
 		line("argument", "%s", arg)
 	}
 	if d.Dir != "" {

@@ -34,6 +34,7 @@ type statusRow struct {
 	Class         config.Class       `json:"class,omitempty"`
 	Note          string             `json:"note,omitempty"`
 	Problem       string             `json:"problem,omitempty"`
+	Beware        []string           `json:"beware,omitempty"`
 }
 
 type variable struct {
@@ -59,11 +60,11 @@ func status(env *cmdmain.Env, c *cli.Context) error {
 	}
 	var refused []*trust.Description
 	for _, srv := range servers {
-		d := trust.Describe(p.records, srv, p.environ)
+		d := p.describe(env, srv)
 		if d.Status != trust.Trusted && srv.Enabled {
 			refused = append(refused, &d)
 		}
-		if err := out.Row(row(&d), cells(&d)...); err != nil {
+		if err := out.Row(row(env, &d), cells(env, &d)...); err != nil {
 			return err
 		}
 	}
@@ -119,12 +120,12 @@ func notTrusted(refused []*trust.Description, project string) error {
 	return e
 }
 
-func row(d *trust.Description) statusRow {
+func row(env *cmdmain.Env, d *trust.Description) statusRow {
 	s := d.Server
 	r := statusRow{
 		Server: s.ID, Original: s.Original, Status: d.Status, Changed: list0(d.Why), Enabled: s.Enabled,
 		Project: s.Project, Source: s.Source, Line: s.Line, Digest: s.Digest,
-		Command: command(d), Args: list0(s.Args), Dir: d.Dir, Executable: d.Executable, Files: list0(d.Files),
+		Command: command(d), Args: list0(arguments(s)), Dir: d.Dir, Executable: d.Executable, Files: list0(d.Files),
 		NotCovered: list0(d.NotCovered), Variables: []variable{}, CodeVariables: list0(d.CodeVariables),
 	}
 	for _, v := range d.Variables {
@@ -134,8 +135,9 @@ func row(d *trust.Description) statusRow {
 		r.Class, r.Note = d.Record.Class, d.Record.Note
 	}
 	if d.Problem != nil {
-		r.Problem = d.Problem.Error()
+		r.Problem = env.Clean(d.Problem.Error())
 	}
+	r.Beware = lookalikes(s)
 	return r
 }
 
@@ -147,19 +149,23 @@ func list0[T any](list []T) []T {
 	return list
 }
 
-func cells(d *trust.Description) []string {
+func cells(env *cmdmain.Env, d *trust.Description) []string {
 	names := make([]string, 0, len(d.Variables))
 	for _, v := range d.Variables {
 		names = append(names, v.Name)
 	}
-	wrong := strings.Join(d.Why, "; ")
+	wrong := d.Why
 	if d.Problem != nil {
-		wrong = d.Problem.Error()
+		wrong = []string{env.Clean(d.Problem.Error())}
 	}
+	wrong = append(wrong[:len(wrong):len(wrong)], lookalikes(d.Server)...)
 	word := string(d.Status)
 	if !d.Server.Enabled {
 		word += ", disabled"
 	}
-	line := strings.Join(append([]string{command(d)}, d.Server.Args...), " ")
-	return []string{d.Server.ID, word, line, strings.Join(names, " "), wrong, d.Server.Digest}
+	line := cmdmain.Printable(command(d))
+	for _, arg := range arguments(d.Server) {
+		line += " " + cmdmain.Cut(cmdmain.Printable(arg), shown)
+	}
+	return []string{d.Server.ID, word, line, strings.Join(names, " "), strings.Join(wrong, "; "), d.Server.Digest}
 }
