@@ -122,7 +122,7 @@ func TestOneMistakeInAServer(t *testing.T) {
 		"command: y\nargs:":                                    `5:10: servers.s.args: has no value; write one or take the field away`,
 		"command: [y]":                                         `4:14: servers.s.command: must be a string, not a list`,
 		"command: y\nenv: {A-B: x}":                            `5:11: servers.s.env.A-B: not a variable's name: letters, digits and _ only, no digit first`,
-		"command: y\nenv: {A: 1}":                              `5:14: servers.s.env.A: must be a string: write "1" in quotes`,
+		"command: y\nenv: {A: 1}":                              `5:14: servers.s.env.A: must be a string: write it in quotes`,
 		"command: y\nenv: {A: x, A: y}":                        `5:17: servers.s.env.A: given twice`,
 		"command: y\nenv: {POSTERN_DEPTH: x}":                  `5:11: servers.s.env.POSTERN_DEPTH: reaches no server: it steers postern itself`,
 		"command: y\nagent_env: [GODEBUG]":                     `5:17: servers.s.agent_env[0]: reaches no server: it steers postern itself`,

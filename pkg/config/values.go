@@ -64,6 +64,10 @@ func list[T any](r *reader, n *node, path string, most int, read func(n *node, p
 // template reads text with references. Where the text may itself be a secret
 // the message leaves it out.
 func (r *reader) template(n *node, path string, most int, hide bool) (string, bool) {
+	if hide && (n.kind == kindNumber || n.kind == kindBool) {
+		r.fail(n.pos, path, "must be a string: write it in quotes")
+		return "", false
+	}
 	s, ok := r.text(n, path, most)
 	if !ok {
 		return "", false
