@@ -171,11 +171,28 @@ func joinComments(a, b string) string {
 	return a + "\n" + b
 }
 
+// Server returns the server that d declares in no file, under an id of the
+// caller's: it is the user's own, and what is wrong with it is a Diagnostic.
+func (d Declaration) Server(id string) (*Server, error) {
+	file, err := SetServer([]byte("version: 1\n"), id, d)
+	if err != nil {
+		return nil, err
+	}
+	return serverIn(file, id)
+}
+
 // declares returns what is wrong with the server id in file.
 func declares(file []byte, id string) error {
+	_, err := serverIn(file, id)
+	return err
+}
+
+// serverIn returns the server id as file declares it, or what is wrong with it;
+// nil when file does not declare it.
+func serverIn(file []byte, id string) (*Server, error) {
 	top, err := parseYAML(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := &reader{file: "mcp.yaml", source: "mcp.yaml", scope: User, claims: map[string]string{}}
 	u := newUserFile()
@@ -183,10 +200,15 @@ func declares(file []byte, id string) error {
 	u.finish()
 	for _, d := range r.diags {
 		if d.Server == id && !d.Warning {
-			return d
+			return nil, d
 		}
 	}
-	return nil
+	for _, s := range u.servers {
+		if s.ID == id {
+			return s, nil
+		}
+	}
+	return nil, nil
 }
 
 // edit is a file that is being changed, as text and as nodes.
