@@ -42,6 +42,7 @@
 //	no-initialize        never answer initialize
 //	no-discover          never answer server/discover
 //	initialize=JSON      answer initialize with this result
+//	list-error[=TEXT]    answer every list with an error
 //	stop-reading         read nothing more after the handshake
 //	ignore-eof           live on when stdin ends
 //	ignore-term          ignore SIGTERM

@@ -11,6 +11,10 @@ import (
 // list answers a request for a list. The cursor of a page is the index of its
 // first item.
 func (s *server) list(m wire.Message) {
+	if text, ok := s.o.faults["list-error"]; ok {
+		s.out.line(wire.ErrorLine(m.IDBytes(), &wire.RPCError{Code: wire.CodeInternal, Message: text}))
+		return
+	}
 	s.mu.Lock()
 	items := s.lists[m.Method]
 	s.mu.Unlock()

@@ -102,6 +102,8 @@ func TestListsAndPages(t *testing.T) {
 	contains(t, "page 2", a.Ask("tools/list", `{"cursor":"2"}`), `{"tools":[{"name":"c"}],"ttlMs"`)
 	contains(t, "templates", a.Ask("resources/templates/list", ""), `{"resourceTemplates":[{`)
 	contains(t, "resources", a.Ask("resources/list", ""), `{"resources":[]`)
+	broken := start(t, "-fault", "list-error=no index")
+	contains(t, "list-error", broken.Expect(broken.Request("tools/list", "")).ErrorBytes(), `"code":-32603`, `"message":"no index"`)
 	contains(t, "loop", start(t, "-cursor-loop").Ask("tools/list", `{"cursor":"0"}`), `"nextCursor":"0"`)
 }
 
