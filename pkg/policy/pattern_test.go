@@ -151,3 +151,15 @@ func namesTool(text, server string) bool {
 	p, err := parsePattern(config.Pattern{Text: text})
 	return err == nil && (p.form == joinedForm || p.server == server)
 }
+
+func TestMatches(t *testing.T) {
+	tool := Tool{Server: "git", Name: "push all", Exposed: "git__push_all-1234", Exec: "git-mcp --push"}
+	for text, want := range map[string]bool{
+		"git/push *": true, "git__push all": true, "git__push_all-*": true, "exec:*--push": true,
+		"git/pull": false, "hub/*": false, "exec:x": false, "git/": false, "": false,
+	} {
+		if got := Matches(text, tool); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
