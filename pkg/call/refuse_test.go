@@ -57,7 +57,7 @@ var refusals = []struct {
 	{"a name twice", Request{Exposed: "fake__echo", Params: []byte(`{"name":"fake__echo","Name":"x"}`)}, InvalidArguments, StepResolve, "", "", "", "fake__echo", ""},
 	{"arguments twice", Request{Exposed: "fake__echo", Params: []byte(`{"arguments":{},"arguments":{}}`)}, InvalidArguments, StepResolve, "", "", "", "fake__echo", ""},
 	{"a token twice", Request{Exposed: "fake__echo", Params: []byte(`{"_meta":{"progressToken":1,"progressToken":2}}`)}, InvalidArguments, StepResolve, "", "", "", "fake__echo", ""},
-	{"disabled", tool("off__echo", "{}"), Disabled, StepDispatch, "", "mcp.yaml:6", "enabled: true", "echo", ""},
+	{"disabled", tool("off__echo", "{}"), Disabled, StepDispatch, "", "mcp.yaml:6", "mcp-catalog enable off", "echo", ""},
 }
 
 // R40: each refusal has its step, word, code, rule and remedy, its row is

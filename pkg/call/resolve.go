@@ -61,8 +61,12 @@ func (v *View) refuse(s *Server, tool string) *Refusal {
 		return notTrusted(s, tool, status, nil)
 	}
 	if !d.Enabled {
-		return &Refusal{Step: StepDispatch, Word: Disabled, Server: d.ID, Tool: tool, Rule: d.At(),
-			Message: fmt.Sprintf("server %s is disabled in %s", d.ID, d.At()), Remedy: "set enabled: true there"}
+		r := &Refusal{Step: StepDispatch, Word: Disabled, Server: d.ID, Tool: tool, Rule: d.At(),
+			Message: fmt.Sprintf("server %s is disabled in %s", d.ID, d.At()), Remedy: "its project disables it there"}
+		if d.Scope == config.User {
+			r.Remedy = AskUser + "mcp-catalog enable " + d.ID
+		}
+		return r
 	}
 	return nil
 }

@@ -237,7 +237,7 @@ func (v *View) decide(s *Server, def *catalog.Tool, exposed string) policy.Decis
 func policyTool(v *View, s *Server, name, exposed string, readOnly bool) policy.Tool {
 	d := s.Declared
 	return policy.Tool{
-		Server: d.ID, Name: name, Exposed: exposed, Exec: execLine(d), Class: v.class(s), ReadOnly: readOnly,
+		Server: d.ID, Name: name, Exposed: exposed, Exec: d.CommandLine(), Class: v.class(s), ReadOnly: readOnly,
 		ReadTools: d.ReadTools, WriteTools: d.WriteTools, ExecuteTools: d.ExecuteTools,
 	}
 }
@@ -252,11 +252,6 @@ func (v *View) class(s *Server) config.Class {
 		return r.Class
 	}
 	return config.ClassUnknown
-}
-
-// execLine is what exec: patterns match: the unexpanded command and arguments.
-func execLine(d *config.Server) string {
-	return strings.Join(append([]string{d.Command}, d.Args...), " ")
 }
 
 // asError finds a typed error in a chain.
