@@ -78,7 +78,7 @@ func add(env *cmdmain.Env, c *cli.Context) error {
 	}
 	err = p.refresh(c, []string{name}, false, call.RefreshLimits{Jobs: 1, Timeout: config.RefreshTimeout})
 	if failed := (*cmdmain.Error)(nil); errors.As(err, &failed) {
-		env.Sayf("server %s is declared in %s, but its tools are not known yet", name, p.userFile())
+		env.Sayf("server %s is declared in %s, but its tools are not known yet", name, p.userFile(name))
 	}
 	return err
 }
@@ -124,8 +124,14 @@ func (p *place) keepCommand(name string, d *config.Declaration) error {
 	return cmdmain.Usagef("a command is missing: mcp-catalog add %s -- COMMAND ARG…", name)
 }
 
-// userFile is the file that add and rm change.
-func (p *place) userFile() string { return filepath.Join(p.dirs.Config, "mcp.yaml") }
+// userFile is the file of the user's that declares name, or would: mcp.yaml, or
+// a drop-in that has it already.
+func (p *place) userFile(name string) string {
+	if file := config.Load(config.LoadOptions{Dirs: p.dirs, Project: p.project}).UserFile(name); file != "" {
+		return file
+	}
+	return filepath.Join(p.dirs.Config, "mcp.yaml")
+}
 
 func (p *place) fileCheck() state.Check {
 	return state.Check{Max: config.MaxFileBytes, Private: true, Project: p.project}
@@ -133,7 +139,7 @@ func (p *place) fileCheck() state.Check {
 
 // declare writes the entry, under the file's lock.
 func (p *place) declare(c *cli.Context, name string, d config.Declaration) error {
-	path := p.userFile()
+	path := p.userFile(name)
 	if err := state.EnsureDir(p.dirs.Config); err != nil {
 		return err
 	}
@@ -149,6 +155,17 @@ func (p *place) declare(c *cli.Context, name string, d config.Declaration) error
 		p.env.Sayf("made %s: its policy `everything` lets programs of this user call all tools of its servers", path)
 	}
 	return nil
+}
+
+// commandFailure gives what is wrong with a command its code.
+func commandFailure(err error) error {
+	var d config.Diagnostic
+	if !errors.As(err, &d) {
+		return err
+	}
+	field := strings.TrimPrefix(d.Field, "servers."+unnamed+".")
+	d = config.Diagnostic{File: "the command", Problem: d.Problem, Field: strings.TrimPrefix(field, "command")}
+	return &cmdmain.Error{Err: d, Word: "invalid_declaration", Exit: cmdmain.Usage, Hints: []string{"mcp-catalog test --help"}}
 }
 
 // fileFailure gives what is wrong with the entry or with the file its code and

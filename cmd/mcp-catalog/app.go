@@ -16,10 +16,11 @@ func app(env *cmdmain.Env) *cli.App {
 	return &cli.App{
 		Usage: "say which servers there are and what they offer",
 		Description: "Servers are declared in mcp.yaml and in a project's own files. What each offers is\n" +
-			"recorded when it is asked; only refresh and add ask, everything else reads.",
+			"recorded when it is asked; only add, test and refresh ask, everything else reads.",
 		Flags: append(cmdmain.PlaceFlags(), cmdmain.ListFlags()...),
 		Commands: []*cli.Command{
-			addVerb(env), rmVerb(env), refreshVerb(env), serversVerb(env), toolsVerb(env), showVerb(env),
+			addVerb(env), rmVerb(env), enableVerb(env), disableVerb(env), testVerb(env),
+			refreshVerb(env), serversVerb(env), toolsVerb(env), showVerb(env),
 		},
 	}
 }
@@ -75,8 +76,15 @@ func (p *place) notInForce(v *call.View) error {
 	if !v.Config.Refused {
 		return nil
 	}
+	file := p.userFile("")
+	for _, d := range v.Config.Diagnostics {
+		if !d.Warning && d.Server == "" && strings.HasPrefix(d.File, p.dirs.Config) {
+			file = d.File
+			break
+		}
+	}
 	return &cmdmain.Error{
-		Err:  fmt.Errorf("nothing of %s is in force until it is mended", p.userFile()),
+		Err:  fmt.Errorf("nothing of %s is in force until it is mended", file),
 		Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check"},
 	}
 }

@@ -47,7 +47,14 @@ func (f *filter) mayServe(id string) bool {
 	if f.server != "" {
 		return policy.Match(f.server, id)
 	}
-	return strings.HasPrefix(f.name, id+"__") || strings.ContainsAny(f.name, "*?")
+	head, prefix := f.name, id+"__"
+	if i := strings.IndexAny(head, "*?"); i >= 0 {
+		head = head[:i]
+		if strings.HasPrefix(prefix, head) {
+			return true
+		}
+	}
+	return strings.HasPrefix(head, prefix)
 }
 
 func (f *filter) literal() bool { return !strings.ContainsAny(f.text, "*?") }

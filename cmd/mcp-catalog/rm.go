@@ -16,9 +16,10 @@ import (
 
 func rmVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
-		Name: "rm", Usage: "take a server's declaration out of mcp.yaml", ArgsUsage: "NAME",
-		Description: "Removes the entry NAME and keeps everything else of the file as it is. A server that a\n" +
-			"project declares is not removed here: mcp-trust deny keeps it from ever starting.",
+		Name: "rm", Usage: "take a server's declaration out of the configuration", ArgsUsage: "NAME",
+		Description: "Removes the entry NAME from mcp.yaml, or from the drop-in in mcp.d that has it, and keeps\n" +
+			"everything else of the file as it is. A server that a project declares is not removed\n" +
+			"here: mcp-trust deny keeps it from ever starting.",
 		Action: func(c *cli.Context) error { return remove(env, c) },
 	}
 }
@@ -32,16 +33,20 @@ func remove(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	path, name := p.userFile(), args[0]
+	return p.edit(c, args[0], deny, func(old []byte) ([]byte, error) { return config.RemoveServer(old, args[0]) })
+}
+
+// edit changes the file of the user's that declares name, under its lock.
+// instead is what to run for a server that a project declares.
+func (p *place) edit(c *cli.Context, name string, instead func(*call.Server) string, change func(old []byte) ([]byte, error)) error {
+	path := p.userFile(name)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return p.notDeclared(name)
+		return p.notDeclared(name, instead)
 	}
-	err = state.Update(c.Context, path, p.fileCheck(), func(old []byte) ([]byte, error) {
-		return config.RemoveServer(old, name)
-	})
+	err := state.Update(c.Context, path, p.fileCheck(), change)
 	var none *config.NoServerError
 	if errors.As(err, &none) {
-		return p.notDeclared(name)
+		return p.notDeclared(name, instead)
 	}
 	if err != nil {
 		return fileFailure(path, name, err)
@@ -50,7 +55,7 @@ func remove(env *cmdmain.Env, c *cli.Context) error {
 }
 
 // notDeclared tells an unknown server from one of the project.
-func (p *place) notDeclared(name string) error {
+func (p *place) notDeclared(name string, instead func(*call.Server) string) error {
 	v, err := p.view()
 	if err != nil {
 		return err
@@ -61,7 +66,11 @@ func (p *place) notDeclared(name string) error {
 	}
 	return &cmdmain.Error{
 		Err:  fmt.Errorf("server %s is declared by the project, in %s", name, s.Declared.At()),
-		Word: "project_server", Exit: cmdmain.Usage,
-		Hints: []string{fmt.Sprintf("mcp-trust deny %s --project %s", name, call.ShellQuoted(s.Declared.Project))},
+		Word: "project_server", Exit: cmdmain.Usage, Hints: []string{instead(s)},
 	}
+}
+
+// deny is the command that keeps a project's server from ever starting.
+func deny(s *call.Server) string {
+	return fmt.Sprintf("mcp-trust deny %s --project %s", s.Declared.ID, call.ShellQuoted(s.Declared.Project))
 }

@@ -18,12 +18,13 @@ import (
 func serversVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
 		Name: "servers", Usage: "list the declared servers",
-		Description: "A row for each server of mcp.yaml and of the project, those included whose declaration\n" +
-			"is wrong. Nothing is started, and no value of a variable is shown.\n\n" +
-			"States: idle (can be started), failed (could not be listed a short while ago), disabled,\n" +
-			"unavailable (cannot be started as it is declared), refused (its declaration is wrong).",
+		Description: "A row for each server of mcp.yaml, of mcp.d and of the project, those included whose\n" +
+			"declaration is wrong. Nothing is started, and no value of a variable is shown.\n\n" +
+			"States: idle (can be started), failed (gave no list when it was last asked), slow (had not\n" +
+			"when nobody waited any longer), disabled, unavailable (cannot be started as it is declared),\n" +
+			"refused (its declaration is wrong).",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "end with 1 when something is wrong in the files"},
+			&cli.BoolFlag{Name: "check", Usage: "end with 1 when something is wrong in the files, or a pattern covers nothing"},
 		},
 		Action: func(c *cli.Context) error { return servers(env, c) },
 	}
@@ -55,10 +56,24 @@ func servers(env *cmdmain.Env, c *cli.Context) error {
 	if err := list.Close(); err != nil {
 		return err
 	}
-	if n := mistakes(v.Config.Diagnostics); c.Bool("check") && n > 0 {
-		return fmt.Errorf("%d mistakes in the configuration", n)
+	if c.Bool("check") {
+		return p.check(v, host.Catalogs())
 	}
 	return p.notInForce(v)
+}
+
+// check is the error of a configuration in which something is wrong. What that
+// is was said when the session opened, but for patterns that cover nothing.
+func (p *place) check(v *call.View, catalogs *catalog.Store) error {
+	n := mistakes(v.Config.Diagnostics)
+	for _, text := range idlePatterns(v, catalogs.All(p.project)) {
+		p.env.Sayf("%s", text)
+		n++
+	}
+	if n > 0 {
+		return fmt.Errorf("%d mistakes in the configuration", n)
+	}
+	return nil
 }
 
 func mistakes(all []config.Diagnostic) (n int) {
@@ -74,6 +89,7 @@ func mistakes(all []config.Diagnostic) (n int) {
 const (
 	stateIdle        = "idle"
 	stateFailed      = "failed"
+	stateSlow        = "slow"
 	stateDisabled    = "disabled"
 	stateUnavailable = "unavailable"
 	stateRefused     = "refused"
@@ -87,12 +103,15 @@ type serverRow struct {
 	File        string            `json:"file"`
 	Line        int               `json:"line,omitempty"`
 	Project     string            `json:"project,omitempty"`
+	Managed     bool              `json:"managed"` // add, rm, enable and disable change it
 	Transport   string            `json:"transport,omitempty"`
 	State       string            `json:"state"`
 	Why         string            `json:"why,omitempty"`
+	FailedAt    *time.Time        `json:"failed_at,omitempty"`
 	Trust       trust.Status      `json:"trust,omitempty"`
 	Catalog     *catalogRow       `json:"catalog,omitempty"`
 	Tools       int               `json:"tools"`
+	Noise       uint64            `json:"noise,omitempty"` // lines on its stdout that were no JSON-RPC
 	Repaired    []string          `json:"repaired,omitempty"`
 	Refused     []catalog.Refused `json:"refused,omitempty"`
 	Truncated   bool              `json:"truncated,omitempty"`
@@ -115,7 +134,7 @@ func serverRows(v *call.View, catalogs *catalog.Store, now time.Time) []serverRo
 	index := map[[2]string]int{}
 	for _, s := range v.Servers {
 		index[[2]string{s.Declared.Source, s.Declared.Original}] = len(rows)
-		rows = append(rows, rowOf(s, catalogs, now))
+		rows = append(rows, rowOf(v, s, catalogs, now))
 	}
 	for _, d := range v.Config.Diagnostics {
 		if d.Server == "" {
@@ -134,37 +153,44 @@ func serverRows(v *call.View, catalogs *catalog.Store, now time.Time) []serverRo
 }
 
 // rowOf is the row of one server.
-func rowOf(s *call.Server, catalogs *catalog.Store, now time.Time) serverRow {
+func rowOf(v *call.View, s *call.Server, catalogs *catalog.Store, now time.Time) serverRow {
 	d := s.Declared
 	row := serverRow{
-		Server: d.ID, Scope: d.Scope, File: d.Source, Line: d.Line, Project: d.Project,
+		Server: d.ID, Scope: d.Scope, File: d.Source, Line: d.Line, Project: d.Project, Managed: d.Scope == config.User,
 		Transport: "stdio", Trust: trustOf(s), Tools: len(s.Tools), Catalog: catalogOf(s, now),
 	}
 	if d.Original != d.ID {
 		row.Original = d.Original
 	}
-	row.State, row.Why = stateOf(s, catalogs)
+	row.judge(v, s, catalogs)
 	for _, t := range s.Tools {
 		if t.Def.Repaired {
 			row.Repaired = append(row.Repaired, t.Def.Name)
 		}
 	}
 	if s.Catalog != nil {
-		row.Refused, row.Truncated = s.Catalog.Refused, s.Catalog.Truncated
+		row.Refused, row.Truncated, row.Noise = s.Catalog.Refused, s.Catalog.Truncated, s.Catalog.Noise
 	}
 	return row
 }
 
-func stateOf(s *call.Server, catalogs *catalog.Store) (state, why string) {
-	switch failed, ok := catalogs.Failed(catalog.IdentityOf(s.Declared)); {
+// judge fills in the state and what is wrong.
+func (r *serverRow) judge(v *call.View, s *call.Server, catalogs *catalog.Store) {
+	r.State = stateIdle
+	unready := v.Unready(s)
+	switch failure, failed := catalogs.LastFailure(catalog.IdentityOf(s.Declared)); {
 	case !s.Declared.Enabled:
-		return stateDisabled, ""
+		r.State = stateDisabled
 	case s.Declared.Unavailable != "":
-		return stateUnavailable, s.Declared.Unavailable
-	case ok:
-		return stateFailed, failed
+		r.State, r.Why = stateUnavailable, s.Declared.Unavailable
+	case unready != "":
+		r.State, r.Why = stateUnavailable, unready
+	case failed:
+		r.State, r.Why, r.FailedAt = stateFailed, failure.Why, &failure.At
+		if failure.Slow {
+			r.State = stateSlow
+		}
 	}
-	return stateIdle, ""
 }
 
 func catalogOf(s *call.Server, now time.Time) *catalogRow {
@@ -179,9 +205,9 @@ func catalogOf(s *call.Server, now time.Time) *catalogRow {
 
 // refusedDeclaration is the row of an entry that is no server.
 func refusedDeclaration(v *call.View, d config.Diagnostic) serverRow {
-	row := serverRow{Server: d.Server, Scope: config.User, File: d.File, Line: d.Line, State: stateRefused}
+	row := serverRow{Server: d.Server, Scope: config.User, File: d.File, Line: d.Line, State: stateRefused, Managed: true}
 	if root := v.Config.Project; root != "" && filepath.IsLocal(relative(root, d.File)) {
-		row.Scope, row.Project = config.Project, root
+		row.Scope, row.Project, row.Managed = config.Project, root, false
 	}
 	return row
 }
@@ -228,6 +254,9 @@ func (r serverRow) notes() string {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf("%d %s", n.count, n.what))
 		}
+	}
+	if r.Noise > 0 {
+		notes = append(notes, fmt.Sprintf("%d lines of noise", r.Noise))
 	}
 	if r.Truncated {
 		notes = append(notes, "truncated")
