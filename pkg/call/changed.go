@@ -95,20 +95,22 @@ func (s *Session) wantEager(v *View) {
 		if srv.Declared.Start != "eager" || !srv.Usable() || !v.Serves(srv) {
 			continue
 		}
-		go func() { // ends with the approval, in which commands that print secrets are bounded
-			a, err := srv.approve(v)
-			if err != nil {
-				s.host.warnOnce("eager "+srv.Declared.ID+err.Error(), "server "+srv.Declared.ID+" is not started: "+err.Error())
-				return
-			}
-			s.host.pool.Want(s.ID, a)
-			s.host.mu.Lock()
-			open := s.host.sessions[s]
-			s.host.mu.Unlock()
-			if !open {
-				s.host.pool.Leave(s.ID)
-			}
-		}()
+		go s.host.contain("server "+srv.Declared.ID, func() { s.want(v, srv) }) // ends with the approval, in which commands that print secrets are bounded
+	}
+}
+
+func (s *Session) want(v *View, srv *Server) {
+	a, err := srv.approve(v)
+	if err != nil {
+		s.host.warnOnce("eager "+srv.Declared.ID+err.Error(), "server "+srv.Declared.ID+" is not started: "+err.Error())
+		return
+	}
+	s.host.pool.Want(s.ID, a)
+	s.host.mu.Lock()
+	open := s.host.sessions[s]
+	s.host.mu.Unlock()
+	if !open {
+		s.host.pool.Leave(s.ID)
 	}
 }
 

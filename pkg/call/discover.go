@@ -46,7 +46,9 @@ func (s *Session) Discover(ctx context.Context) <-chan struct{} {
 			group, some = &slow, true
 		}
 		s.search.begin(srv)
-		group.Go(func() { s.discover(ctx, v, srv) }) // ends with its start
+		group.Go(func() { // ends with its start
+			s.host.contain("discovery of "+srv.Declared.ID, func() { s.discover(ctx, v, srv) })
+		})
 	}
 	go func() { // ends when every start ended, each bounded
 		quick.Wait()

@@ -99,6 +99,9 @@ func wordFailure(r *Refusal, f *upstream.Failure) {
 	if f.Sent && r.Word == Closed {
 		r.Word = OutcomeUnknown
 	}
+	if !f.Sent && f.Phase != "queue" && f.Word != upstream.Aborted && r.Remedy == "" {
+		r.Remedy = "the next call tries again" // until the breaker opens
+	}
 	r.Message = f.Explained() + mayHaveHappened(f)
 }
 

@@ -3,6 +3,7 @@ package call
 import (
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"postern/pkg/config"
@@ -14,6 +15,17 @@ const (
 	panicText  = 4 << 10
 	panicStack = 32 << 10
 )
+
+// contain runs what belongs to one session or server; a panic in it is kept and
+// goes no further (R26).
+func (h *Host) contain(where string, run func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			h.Panicked(where, v, debug.Stack())
+		}
+	}()
+	run()
+}
 
 // Panicked keeps what a contained panic said (R26): in state/hub.log, for
 // people. The operator gets one line with where it happened and how many there

@@ -312,6 +312,10 @@ func TestPanicked(t *testing.T) {
 			t.Errorf("%q is not in it", part)
 		}
 	}
+	w.host.contain("server fake", func() { panic("contained") })
+	if text, _ := os.ReadFile(w.path("state/hub.log")); !strings.Contains(string(text), "panic 3 in server fake: contained\ngoroutine ") {
+		t.Errorf("hub.log ends with %q", text[max(0, len(text)-200):])
+	}
 	told := strings.Join(w.warnings(), "\n")
 	if !strings.Contains(told, "session x (1 so far)") || !strings.Contains(told, "hub.log") || strings.Contains(told, "boom") {
 		t.Errorf("told %q", told)

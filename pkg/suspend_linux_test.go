@@ -1,0 +1,56 @@
+package pkg
+
+import (
+	"encoding/json"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"postern/pkg/mcptest"
+)
+
+// pidOf asks a server which process it is.
+func pidOf(t *testing.T, agent *mcptest.Agent, server string) int {
+	t.Helper()
+	var result struct {
+		StructuredContent struct{ PID int }
+	}
+	if err := json.Unmarshal(agent.Call(server+"__env", "{}"), &result); err != nil || result.StructuredContent.PID == 0 {
+		t.Fatalf("%v, %+v", err, result)
+	}
+	return result.StructuredContent.PID
+}
+
+// MB-021: the gateway is suspended, and one of eight servers dies meanwhile.
+// When it goes on, the first call of that server is served by another process,
+// and the other seven are what they were.
+func TestMB021Suspended(t *testing.T) {
+	h := newHome(t)
+	agent, owner := eight(h, "")
+	before := map[string]int{}
+	for i := range 8 {
+		before[fmt.Sprint("s", i)] = pidOf(t, agent, fmt.Sprint("s", i))
+	}
+	signal := func(pid int, s syscall.Signal) {
+		t.Helper()
+		if err := syscall.Kill(pid, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(owner, syscall.SIGSTOP)
+	signal(before["s3"], syscall.SIGKILL)
+	time.Sleep(time.Second) // the subject: time passes that the gateway does not see
+	signal(owner, syscall.SIGCONT)
+	for i := range 8 {
+		server := fmt.Sprint("s", i)
+		if pid := pidOf(t, agent, server); (pid != before[server]) != (server == "s3") {
+			t.Errorf("%s was process %d and is %d", server, before[server], pid)
+		}
+	}
+	if n := len(mcptest.Events(t, h.path("events"), "start")); n != 9 {
+		t.Errorf("%d starts", n)
+	}
+	agent.Hangup()
+	wantNone(t, owner)
+}
