@@ -50,7 +50,7 @@ func readPolicies(r *reader, u *userFile, n *node, path string) {
 		if !u.once(r, m.pos, path, m.name) {
 			continue
 		}
-		p := &Policy{Name: m.name, At: r.place(m.pos), Allow: []Tier{TierRead},
+		p := &Policy{At: r.place(m.pos), Allow: []Tier{TierRead},
 			Exposure: "auto", MaxDescriptionChars: DefaultDescriptionChars, MaxResultBytes: DefaultResultBytes}
 		readFields(r, p, m.value, where, policyFields())
 		u.policies[m.name] = p
@@ -75,7 +75,7 @@ func rank(t Tier) int {
 }
 
 func readDefaults(r *reader, u *userFile, n *node, path string) {
-	d := &Defaults{At: r.place(n.pos), TrustLevel: AnonymousLevel}
+	d := &Defaults{TrustLevel: AnonymousLevel}
 	readFields(r, d, n, path, []field[Defaults]{
 		{"policy", userOnly, "Policy", func(r *reader, d *Defaults, n *node, path string) {
 			if r.want(n, path, kindString) {

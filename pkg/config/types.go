@@ -122,7 +122,7 @@ func (s *Server) Base() string {
 
 // Policy is one entry of `policies:`.
 type Policy struct {
-	Name, At         string
+	At               string    // "file:line", the rule when the whole policy decides
 	Servers          []Pattern // on server ids; none = no server
 	Tools, Deny, Ask []Pattern // R53; no Tools = all of the servers
 	Allow            []Tier    // never empty: [read] when not written
@@ -136,7 +136,6 @@ type Policy struct {
 type Defaults struct {
 	Policy     string // an existing name
 	TrustLevel int    // 0 to 3
-	At         string
 }
 
 // Log says how the call log is kept.
