@@ -22,7 +22,7 @@ func TestSDKPeer(t *testing.T) {
 servers:
   fake: {command: $FAKE, args: [-events, $HOME/events]}
 policies:
-  everything: {servers: ["*"], allow: [read, write, execute]}
+  everything: {servers: ["*"], allow: [read, write, execute], exposure: full, max_result_bytes: 0}
 defaults: {policy: everything, trust_level: 2}
 `)
 	ctx, cancel := context.WithTimeout(t.Context(), mcptest.Bound)

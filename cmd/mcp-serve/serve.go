@@ -19,6 +19,8 @@ func app(env *cmdmain.Env) *cli.App {
 			"one of its tools, and ends with all of them when its standard input ends.",
 		Flags: append(cmdmain.PlaceFlags(),
 			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
+			&cli.StringFlag{Name: "exposure", Usage: "show tools in this `MODE` whatever the policy says: full, lazy (search_tools, describe_tool and " +
+				"call_tool in their place) or auto, which decides by their size"},
 			&cli.DurationFlag{Name: "list-wait", Value: config.ListWait,
 				Usage: "let the first list wait `TIME` for servers that were never listed; 0 lists none of them"},
 		),
@@ -38,7 +40,20 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	if wait < 0 || wait > config.MaxListWait {
 		return cmdmain.Usagef("--list-wait is between 0 and %s, not %s", config.MaxListWait, wait)
 	}
+	if err := checkExposure(c.String("exposure")); err != nil {
+		return err
+	}
 	return env.Keep(func() error { return session(env, c, wait) })
+}
+
+func checkExposure(mode string) error {
+	switch mode {
+	case "", "auto", "full", "lazy":
+		return nil
+	case "top_k":
+		return cmdmain.Usagef("--exposure top_k is not supported yet; it is full, lazy or auto")
+	}
+	return cmdmain.Usagef("--exposure is full, lazy or auto, not %q", mode)
 }
 
 // session serves the one there is.
@@ -62,6 +77,7 @@ func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 	defer host.Close()
 	err = gateway.New(host, cmdmain.Version()).Serve(env.Ctx, env.Stdin, env.Stdout, gateway.Options{
 		Project: project, Policy: c.String("policy"), ClientPID: env.ParentPID(), ListWait: wait,
+		Exposure: c.String("exposure"),
 	})
 	return cmdmain.Failure(err)
 }

@@ -17,9 +17,36 @@
 //	notification, cancelled  requestId         the server's id of that call
 //	tools/list             name                the exposed name (R60)
 //	tools/list             inputSchema         "type":"object" inserted where the root lacks it (C72)
-//	tools/list             the list            merged over servers, cut in own pages (R71)
+//	tools/list             description         cut at a sentence to max_description_chars (R63)
+//	tools/list             the list            merged over servers, cut in own pages (R71); in lazy exposure the
+//	                                           gateway's own tools stand in for all of it (R63)
+//	request, call_tool     params              name and arguments become those of the tool that is called, arguments
+//	                                           absent or null become {}; the rest stays (R63)
 //	result, isError        content             one more text block with the input schema, where a required argument was missing (R41)
+//	result                 content             one text block with the JSON of structuredContent, where there is no
+//	                                           content beside it (R69)
+//	result                 content             over max_result_bytes: blocks of text cut and left out, one more text
+//	                                           block that says so (R69)
+//	result                 structuredContent   over max_result_bytes: left out, but of errors and of a direct tool
+//	                                           that declares outputSchema (R69)
+//	result, call_tool      the result          with get: the value at that path as one text block
 //	error -32602           data                the tool's input schema, where the server sent no data (R41)
+//
+// A result that is not complete (resultType, task) is never changed.
+//
+// # Kept results, version 1
+//
+// The whole of a result that was cut lies in state/results/ID, where ID is 128
+// random bits in hexadecimal. The file is one line of JSON and then the result
+// as the server sent it:
+//
+//	v                   1; any other number is another format
+//	caller, project     whom it was given to; nobody else can read it
+//	bytes               of the result, so that a torn file is told from a whole one
+//
+// It is removed after config.ResultLife, or sooner to keep all of them below
+// config.ResultStoreBytes, the oldest first. A file that is not as described is
+// as good as none. testdata/results/ holds one.
 //
 // Refusals and failures of the gateway itself carry their details as the
 // error's data, or in _meta["postern/error"] of a tool result (R40, R41).

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -19,12 +20,14 @@ import (
 type Gateway struct {
 	host    *call.Host
 	version string
+	results *results
 }
 
 // New makes a gateway in front of the host's servers. version is shown to
 // agents as serverInfo.version.
 func New(host *call.Host, version string) *Gateway {
-	return &Gateway{host: host, version: version}
+	kept := &results{dir: filepath.Join(host.Dirs().State, "results"), now: time.Now}
+	return &Gateway{host: host, version: version, results: kept}
 }
 
 // ErrInternal is what Serve returns when a panic ended the session (R26). What
@@ -37,6 +40,7 @@ type Options struct {
 	Policy    string        // a policy that narrows, "" for none
 	ClientPID int           // the agent's process, 0 when unknown
 	ListWait  time.Duration // how long the first tools/list waits for a discovery; 0 = discover nothing (R66)
+	Exposure  string        // auto, full or lazy in place of what the policy says; "" = what it says (R63)
 }
 
 // Serve speaks MCP with one agent until r ends, a write to w fails or ctx
@@ -47,6 +51,7 @@ type Options struct {
 // error is a failed write or read, what call.Host.Open says, or ErrInternal.
 func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
 	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1)}
+	s.own = newOwnTools(s)
 	inner, err := g.host.Open(call.SessionOptions{
 		Project: o.Project, Policy: o.Policy, Via: "direct", ClientPID: o.ClientPID, Changed: s.changed, Eager: true,
 	})
@@ -65,6 +70,7 @@ func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options
 	read := make(chan error, 1)
 	go s.guard(func() { read <- s.read(r) })       // ends when r ends or fails, or at the first message after the session
 	s.wg.Go(func() { s.guard(s.announceChanges) }) // ends with s.ctx
+	s.wg.Go(func() { s.guard(g.results.tidy) })    // ends with the one listing of a folder
 	var result error
 	select {
 	case result = <-read:
@@ -121,6 +127,7 @@ type session struct {
 	g      *Gateway
 	o      Options
 	calls  *call.Session
+	own    *ownTools
 	out    *wire.Writer
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -135,6 +142,7 @@ type session struct {
 	discovery <-chan struct{}     // closed when the discovery of this session is over
 	set       *toolSet            // last computed
 	listed    string              // digest of the set that the agent saw last; "" = none
+	decided   string              // full or lazy, which is what auto means since the first tools/list; "" before
 }
 
 // finish gives requests under way a moment after the agent closed its end:

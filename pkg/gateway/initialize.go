@@ -37,14 +37,15 @@ func (s *session) initialize(m wire.Message) []byte {
 		return wire.ErrorLine(m.IDBytes(), &wire.RPCError{Code: wire.CodeInvalidRequest, Message: "the session is initialized already"})
 	}
 	s.calls.Claim(p.ClientInfo.Name, p.ClientInfo.Version)
-	view := s.calls.View()
 	if s.o.ListWait > 0 {
 		done := s.calls.Discover(s.ctx)
 		s.mu.Lock()
 		s.discovery = done
 		s.mu.Unlock()
 	}
-	result := initializeResult(revision, s.g.version, instructions(view))
+	set := s.tools()
+	s.wg.Go(func() { s.guard(func() { s.warm(set.view) }) }) // ends with the last index, some milliseconds a server
+	result := initializeResult(revision, s.g.version, instructions(set.view, set.mode))
 	return wire.ResultLine(m.IDBytes(), result)
 }
 

@@ -2,48 +2,15 @@ package gateway
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
-	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/wire"
 )
-
-// toolSet is the effective set of one view as the agent sees it.
-type toolSet struct {
-	view   *call.View
-	items  [][]byte // definitions under their exposed names
-	digest string   // of all items
-}
-
-// tools is the effective set now; it is computed once a view (R54).
-func (s *session) tools() *toolSet {
-	view := s.calls.View()
-	s.mu.Lock()
-	set := s.set
-	s.mu.Unlock()
-	if set != nil && set.view == view {
-		return set
-	}
-	set = &toolSet{view: view}
-	sum := sha256.New()
-	for _, t := range view.VisibleTools() {
-		item := t.Def.WithName(t.Exposed)
-		set.items = append(set.items, item)
-		sum.Write(item)
-	}
-	set.digest = hex.EncodeToString(sum.Sum(nil)[:8])
-	s.mu.Lock()
-	s.set = set
-	s.mu.Unlock()
-	return set
-}
 
 // listTools answers tools/list from what is known. Only while the discovery
 // of this session runs does it wait, at most ListWait (R66).
@@ -58,6 +25,9 @@ func (s *session) listTools(r *request, m wire.Message) {
 	page, next := set.page(start)
 	s.mu.Lock()
 	s.listed = set.digest
+	if s.decided == "" {
+		s.decided = set.mode
+	}
 	s.mu.Unlock()
 	result := append([]byte(`{"tools":[`), page...)
 	result = append(result, ']')
@@ -167,11 +137,12 @@ func (s *session) announceChanges() {
 			return
 		case <-timer.C:
 		}
-		digest := s.tools().digest
+		set := s.tools()
+		s.warm(set.view)
 		s.mu.Lock()
-		tell := s.listed != "" && s.listed != digest
+		tell := s.listed != "" && s.listed != set.digest
 		if tell {
-			s.listed = digest
+			s.listed = set.digest
 		}
 		s.mu.Unlock()
 		if tell {

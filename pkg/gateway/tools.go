@@ -9,13 +9,35 @@ import (
 func (s *session) callTool(r *request, m wire.Message) {
 	params := m.ParamsBytes()
 	name, problem := toolName(params)
-	if problem != "" {
+	switch {
+	case problem != "":
 		s.done(r, wire.ErrorLine(r.id, &wire.RPCError{Code: wire.CodeInvalidParams, Message: problem}))
+	case name == s.own.call.Exposed:
+		s.through(r, params, len(m.Raw))
+	default:
+		s.dispatch(r, name, params, len(m.Raw), wanted{})
+	}
+}
+
+// dispatch sends a call to whom its name belongs. size is the length of the
+// request as it came.
+func (s *session) dispatch(r *request, name string, params []byte, size int, w wanted) {
+	if o := s.own.find(name); o != nil {
+		s.callOwn(r, o, params, size, w)
 		return
 	}
-	s.calls.Do(r.ctx, call.Request{
-		Exposed: name, Params: params, LineBytes: len(m.Raw), Progress: s.progress(r),
-	}, func(a call.Answer) { s.done(r, answerLine(r.id, a)) })
+	c := call.Request{Exposed: name, Params: params, LineBytes: size, Progress: s.progress(r)}
+	if w.through {
+		c.Via = call.ViaCallTool
+	}
+	s.calls.Do(r.ctx, c, func(a call.Answer) { s.done(r, s.answerLine(r.id, a, w)) })
+}
+
+// callOwn has one of the gateway's own tools answer.
+func (s *session) callOwn(r *request, o *ownTool, params []byte, size int, w wanted) {
+	w.through, w.whole = true, o.Name == s.own.readResult.Name
+	s.calls.DoOwn(r.ctx, &o.Own, call.Request{Params: params, LineBytes: size},
+		func(a call.Answer) { s.done(r, s.answerLine(r.id, a, w)) })
 }
 
 // toolName reads params.name; duplicate or case-variant members are refused,
@@ -54,7 +76,7 @@ func (s *session) progress(r *request) func([]byte) {
 }
 
 // answerLine is the answer under the agent's id; nil for a cancelled call.
-func answerLine(id []byte, a call.Answer) []byte {
+func (s *session) answerLine(id []byte, a call.Answer, w wanted) []byte {
 	switch {
 	case a.Refusal != nil && a.Refusal.Word == call.Cancelled:
 		return nil
@@ -62,11 +84,18 @@ func answerLine(id []byte, a call.Answer) []byte {
 		return wire.ResultLine(id, a.Refusal.ToolResult())
 	case a.Refusal != nil:
 		return wire.ErrorLine(id, a.Refusal.RPC())
-	case a.Result != nil:
-		return wire.ResultLine(id, a.Result)
 	case a.Error != nil:
 		return wire.ErrorLine(id, a.Error)
-	default:
-		return a.Reply.WithID(id)
+	case a.Result != nil:
+		if shaped := s.shape(a.Result, a, w); shaped != nil {
+			return wire.ResultLine(id, shaped)
+		}
+		return wire.ResultLine(id, a.Result)
 	}
+	if result := a.Reply.ResultBytes(); result != nil {
+		if shaped := s.shape(result, a, w); shaped != nil {
+			return wire.ResultLine(id, shaped)
+		}
+	}
+	return a.Reply.WithID(id)
 }

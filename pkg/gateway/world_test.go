@@ -18,10 +18,11 @@ import (
 
 func TestMain(m *testing.M) { mcptest.Main(m) }
 
-// allowAll is the end of a configuration in which every tool may be called.
+// allowAll is the end of a configuration in which every tool may be called and
+// is shown as it is.
 const allowAll = `
 policies:
-  everything: {servers: ["*"], allow: [read, write, execute]}
+  everything: {servers: ["*"], allow: [read, write, execute], exposure: full, max_description_chars: 0, max_result_bytes: 0}
 defaults: {policy: everything, trust_level: 2}
 `
 
