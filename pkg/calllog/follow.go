@@ -21,6 +21,10 @@ import (
 // truncated or replaced. A line counts when it has its end. q.Limit is for the
 // rows that are there at the beginning; Newest is not looked at.
 func Follow(ctx context.Context, dir string, q Query, emit func(row []byte) error, idle func() error) (Stats, error) {
+	return follow(ctx, dir, q, emit, idle, config.LogFollowEvery)
+}
+
+func follow(ctx context.Context, dir string, q Query, emit func(row []byte) error, idle func() error, every time.Duration) (Stats, error) {
 	q.Newest = false
 	fo := &follower{scanner: scanner{ctx: ctx, dir: dir}, now: map[string]*followed{}, match: newMatcher(&q)}
 	fo.give = func(_ place, row []byte) error {
@@ -31,7 +35,7 @@ func Follow(ctx context.Context, dir string, q Query, emit func(row []byte) erro
 	if err := fo.begin(q, emit); err != nil {
 		return fo.stats, err
 	}
-	tick := time.NewTicker(config.LogFollowEvery)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		if err := idle(); err != nil {

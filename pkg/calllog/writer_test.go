@@ -25,6 +25,9 @@ const patience = 30 * time.Second
 // TestMain makes this binary a process that writes rows into a shared log.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("CALLLOG_TEST_DIR"); dir != "" {
+		if os.Getenv("CALLLOG_TEST_ENDLESS") != "" {
+			os.Exit(writeForEver(dir))
+		}
 		os.Exit(writeRows(dir))
 	}
 	os.Exit(m.Run())
@@ -44,6 +47,23 @@ func writeRows(dir string) int {
 		return 1
 	}
 	return 0
+}
+
+// writeForEver writes large blocks until it is killed, and says so after each.
+func writeForEver(dir string) int {
+	w, err := Open(dir, Options{Now: func() time.Time { return noon }})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for i := 0; ; i++ {
+		r := Row{Outcome: OK, Reason: strings.Repeat("\x01", 1000), Rule: strings.Repeat("\x02", 1000), Project: strings.Repeat("x", i%1000)}
+		if i%40 < 39 {
+			w.Append(r)
+		} else if w.AppendWait(r, patience) {
+			fmt.Println(i)
+		}
+	}
 }
 
 var noon = time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
@@ -178,9 +198,18 @@ func TestProcessesShareAFile(t *testing.T) { // C80, MB-226
 	if total != 5000 || len(last) != 10 {
 		t.Errorf("%d rows of %d writers", total, len(last))
 	}
-	files, err := dayFiles(dir)
-	if err != nil || len(files) < 2 {
-		t.Errorf("files %v, %v", files, err) // some 7 MB in files of 1 MiB
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) < 7 {
+		t.Errorf("%d files, %v", len(entries), err) // some 9 MB in files of 1 MiB
+	}
+	for _, e := range entries {
+		// Each may write once more before it sees what the others wrote.
+		if fi, err := e.Info(); err != nil || fi.Size() > 1<<20+10*config.LogRowBytes {
+			t.Errorf("%s has %d bytes, %v", e.Name(), fi.Size(), err)
+		}
+	}
+	if got := problemsAt(t, dir, time.Now()); got != "" {
+		t.Errorf("verify finds %s", got)
 	}
 }
 
@@ -470,4 +499,53 @@ func BenchmarkAppend(b *testing.B) { // F12: at most 3 µs
 	}
 	b.StopTimer()
 	_ = w.Close(patience)
+}
+
+// BenchmarkRate makes 20,000 calls a second on four goroutines: an iteration is
+// a tenth of a second of them. It reports what a call spends in Append, what the
+// whole log costs a row, and how many rows were lost.
+func BenchmarkRate(b *testing.B) { // F12: at most 3 µs, none lost
+	w, err := Open(filepath.Join(b.TempDir(), "calls"), Options{MaxFile: config.DefaultLogFile})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := Row{
+		Outcome: OK, Upstream: "github", Tool: "get_issue", Tier: "read", Via: "direct", Session: NewID(noon), Scope: "user", Level: 2,
+		ConfigHash: strings.Repeat("c", 71), Launch: strings.Repeat("l", 71), LatencyMS: 12.345, RequestBytes: 120, ResponseBytes: 2048, ResponseTokens: 512,
+		ArgsHash: strings.Repeat("h", 71), Args: json.RawMessage(`{"owner":"acme","repo":"web","issue_number":1234}`),
+	}
+	var inAppend atomic.Int64
+	before, rows := cpu(), 0
+	for b.Loop() {
+		begin := time.Now()
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for i := range 500 {
+					for time.Since(begin) < time.Duration(i)*200*time.Microsecond {
+						time.Sleep(50 * time.Microsecond) // a pace, not a wait
+					}
+					at := time.Now()
+					w.Append(r)
+					inAppend.Add(int64(time.Since(at)))
+				}
+			})
+		}
+		wg.Wait()
+		rows += 2000
+	}
+	b.StopTimer()
+	if err := w.Close(patience); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(inAppend.Load())/float64(rows), "ns/append")
+	b.ReportMetric(float64(cpu()-before)/float64(rows), "cpu-ns/row")
+	b.ReportMetric(float64(w.Dropped()), "lost")
+}
+
+// cpu is the processor time that this process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail for oneself
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -213,3 +213,20 @@ func wantEntries(t *testing.T, dir string, want ...string) {
 		t.Errorf("%s has %v, want %v", dir, got, want)
 	}
 }
+
+func TestAppendNewFile(t *testing.T) { // C82
+	path := filepath.Join(t.TempDir(), "d", "f")
+	f, err := state.AppendNewFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := state.AppendNewFile(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("the second time: %v", err)
+	}
+}
