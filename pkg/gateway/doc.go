@@ -17,6 +17,7 @@
 //	notification, cancelled  requestId         the server's id of that call
 //	tools/list             name                the exposed name (R60)
 //	tools/list             inputSchema         "type":"object" inserted where the root lacks it (C72)
+//	tools/list             strings             a credential that the server was given (C31)
 //	tools/list             description         cut at a sentence to max_description_chars (R63)
 //	tools/list             the list            merged over servers, cut in own pages (R71); in lazy exposure the
 //	                                           gateway's own tools stand in for all of it (R63)

@@ -73,6 +73,7 @@ func (i *Instance) list(ctx context.Context) (*catalog.Catalog, error) {
 	if err := i.listTools(ctx, &raw); err != nil {
 		return nil, err
 	}
+	i.pool.withoutCredentials(&raw)
 	raw.Noise = i.client.Info().Noise
 	c, err := catalog.Build(i.identity, time.Now().UTC(), raw)
 	if err != nil {

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"postern/pkg/catalog"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
 )
@@ -16,4 +17,16 @@ func (p *Pool) clean(f *upstream.Failure) *upstream.Failure {
 		g.RPC = &wire.RPCError{Code: f.RPC.Code, Message: p.o.Redactor.Text(f.RPC.Message)}
 	}
 	return &g
+}
+
+// withoutCredentials takes credentials out of what a server says about itself,
+// which is recorded on disk and shown to agents (C31). It is done before anything
+// else, so that what is recorded, shown and compared is the same.
+func (p *Pool) withoutCredentials(raw *catalog.Raw) {
+	r := p.o.Redactor
+	raw.ServerInfo, raw.Instructions = r.Definition(raw.ServerInfo), r.Instructions(raw.Instructions)
+	raw.Capabilities = r.Definition(raw.Capabilities)
+	for n := range raw.Tools {
+		raw.Tools[n] = r.Definition(raw.Tools[n])
+	}
 }

@@ -31,6 +31,6 @@ func (l *Lines) Line(line string, cut bool) string {
 	} else if inside {
 		return byShape.mark()
 	}
-	text, _ := redaction{values: l.r.matcher()}.text(line, cut)
+	text, _ := l.r.redaction().text(line, cut)
 	return text
 }

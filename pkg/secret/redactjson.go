@@ -26,7 +26,7 @@ func (r *Redactor) JSON(raw []byte, max int) []byte {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	}
-	w := rewriter{in: raw, redaction: redaction{values: r.matcher()}}
+	w := rewriter{in: raw, redaction: r.redaction()}
 	w.value()
 	if max > 0 && len(w.out) > max {
 		return cutJSON(w.out, max)
@@ -105,7 +105,7 @@ func (w *rewriter) member() {
 	w.token() // the colon
 	w.i++
 	w.out = append(w.out, ':')
-	if !SecretName(name) {
+	if w.only || !SecretName(name) {
 		w.value()
 		return
 	}

@@ -66,6 +66,34 @@ func TestJSONIsCut(t *testing.T) {
 	}
 }
 
+// C31: what a server says about itself loses credentials and nothing else, not
+// even a space; what is not certain to be one stays.
+func TestDefinition(t *testing.T) {
+	r := &Redactor{}
+	r.Add("/srv/docs")
+	if raw := []byte(`{ "a": "/srv/docs" }`); !bytes.Equal(r.Definition(raw), raw) {
+		t.Errorf("%s", r.Definition(raw))
+	}
+	r.AddCredentials("the-credential")
+	for in, want := range map[string]string{
+		`{ "token": "x", "d": "in /srv/docs, ghp_0123456789abcdef", "n" : 1.0 }`:     `{ "token": "x", "d": "in /srv/docs, ghp_0123456789abcdef", "n" : 1.0 }`,
+		`{ "d": "as the-credential\u0021", "token": {"type": "string"}, "n" : 1.0 }`: `{"d":"as [redacted:value]!","token":{"type":"string"},"n":1.0}`,
+		`{"d":"dGhlLWNyZWRlbnRpYWw="}`:                                               `{"d":"[redacted:value]="}`,
+		``:                                                                           ``,
+	} {
+		if got := string(r.Definition([]byte(in))); got != want {
+			t.Errorf("%s became %s", in, got)
+		}
+	}
+	if got := r.Instructions("call the-credential in /srv/docs"); got != "call [redacted:value] in /srv/docs" {
+		t.Error(got)
+	}
+	var none *Redactor
+	if got := none.Instructions("x") + string(none.Definition([]byte("1"))); got != "x1" {
+		t.Error(got)
+	}
+}
+
 // A mark is not cut through, and nothing taken out comes back.
 func TestCutAfterRedaction(t *testing.T) {
 	r := knows("secret-value")

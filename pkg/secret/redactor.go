@@ -31,37 +31,64 @@ func (r rule) mark() string { return "[redacted:" + ruleNames[r] + "]" }
 // Redactor takes secrets out of texts and JSON (S5): values it was told of, and
 // what looks like a secret by its name or shape. Each becomes [redacted:RULE],
 // see the package doc. What it returns it returns unchanged the next time. The
-// zero Redactor knows no values; so does a nil one, which only Add may not be
-// called on. Its methods may be called concurrently.
+// zero Redactor knows no values; so does a nil one, which can be told none. Its
+// methods may be called concurrently.
 type Redactor struct {
-	mu     sync.RWMutex
-	known  map[string]bool
-	values *matcher // of known; nil when it has to be made again
+	values, credentials vocabulary
 }
 
 // Add makes values known from now on, in whatever form they show up. Values of
 // less than 6 bytes are left out. Of a value of several lines each line counts
 // as well, of one that is JSON each member with a secret name.
-func (r *Redactor) Add(values ...string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, v := range values {
-		if !r.known[v] {
-			r.add(v)
+func (r *Redactor) Add(values ...string) { r.values.add(values) }
+
+// AddCredentials is Add for values that are credentials for certain, because of
+// their name or of where they are kept.
+func (r *Redactor) AddCredentials(values ...string) {
+	r.values.add(values)
+	r.credentials.add(values)
+}
+
+// vocabulary is a set of values that grows.
+type vocabulary struct {
+	mu    sync.RWMutex
+	known map[string]bool
+	found *matcher // of known; nil when it has to be made again
+}
+
+func (v *vocabulary) add(values []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, value := range values {
+		if v.known[value] {
+			continue
+		}
+		for _, part := range parts(value) {
+			if len(part) < minValue || v.known[part] || strings.TrimSpace(part) == "" {
+				continue
+			}
+			if v.known == nil {
+				v.known = map[string]bool{}
+			}
+			v.known[part], v.found = true, nil
 		}
 	}
 }
 
-func (r *Redactor) add(value string) {
-	for _, v := range parts(value) {
-		if len(v) < minValue || r.known[v] || strings.TrimSpace(v) == "" {
-			continue
-		}
-		if r.known == nil {
-			r.known = map[string]bool{}
-		}
-		r.known[v], r.values = true, nil
+// matcher is the one for the values known now; nil when there are none.
+func (v *vocabulary) matcher() *matcher {
+	v.mu.RLock()
+	m, none := v.found, len(v.known) == 0
+	v.mu.RUnlock()
+	if m != nil || none {
+		return m
 	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.found == nil {
+		v.found = newMatcher(v.known)
+	}
+	return v.found
 }
 
 // parts are a value and what of it may show up alone: secret members, lines, and
@@ -102,36 +129,26 @@ func secretMembers(all []string, object gjson.Result, deep int) []string {
 	return all
 }
 
-// matcher is the one for the values known now; nil when there are none.
-func (r *Redactor) matcher() *matcher {
+// redaction is what one use of r begins with.
+func (r *Redactor) redaction() redaction {
 	if r == nil {
-		return nil
+		return redaction{}
 	}
-	r.mu.RLock()
-	m, none := r.values, len(r.known) == 0
-	r.mu.RUnlock()
-	if m != nil || none {
-		return m
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.values == nil {
-		r.values = newMatcher(r.known)
-	}
-	return r.values
+	return redaction{values: r.values.matcher()}
 }
 
 // Text is s without secrets. A text that is JSON, such as a line of a structured
 // log, loses its secret members as well.
 func (r *Redactor) Text(s string) string {
-	text, _ := redaction{values: r.matcher()}.text(s, false)
+	text, _ := r.redaction().text(s, false)
 	return text
 }
 
 // redaction is one use of a Redactor, with the values of its beginning.
 type redaction struct {
 	values *matcher
-	nested int // JSON texts in JSON texts around this
+	only   bool // nothing but values
+	nested int  // JSON texts in JSON texts around this
 }
 
 // text is s without secrets; changed tells whether there were any. open says
@@ -170,8 +187,10 @@ func (x redaction) round(s string, open bool) string {
 
 // between takes secrets out of a text without marks.
 func (x redaction) between(s string, open bool) string {
-	found := shapes(s)
-	found = append(found, assignments(s)...)
+	var found []span
+	if !x.only {
+		found = append(shapes(s), assignments(s)...)
+	}
 	if x.values != nil {
 		found = append(found, x.values.values(s, open)...)
 	}

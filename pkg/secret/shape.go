@@ -205,6 +205,21 @@ func SecretName(name string) bool {
 	return false
 }
 
+// CredentialName reports whether a variable of this name holds a credential:
+// names of variables are short.
+func CredentialName(name string) bool {
+	if SecretName(name) {
+		return true
+	}
+	name = strings.ToLower(name)
+	for _, end := range []string{"key", "pat", "pass", "pwd", "auth", "dsn", "jwt", "bearer"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
 // SecretArguments are the values that a command line gives to flags with secret
 // names, as --NAME=VALUE or as --NAME VALUE.
 func SecretArguments(args []string) []string {

@@ -49,8 +49,12 @@ func newValues(srv *config.Server, env *Environ, project string, recorded []stri
 // program has in its environment is not.
 func (v *values) learn(name, value string, from secret.Origin) {
 	everywhere := from == secret.FromEnvironment || from == secret.FromAgent
-	if v.learned != nil && !(everywhere && secret.Public(name)) {
+	switch {
+	case v.learned == nil, everywhere && secret.Public(name):
+	case everywhere && !secret.CredentialName(name):
 		v.learned.Add(value)
+	default:
+		v.learned.AddCredentials(value)
 	}
 }
 
@@ -78,7 +82,7 @@ func Learn(srv *config.Server, env *Environ, project string) {
 // learnArguments makes what stands under secret names on a command line known.
 func (v *values) learnArguments(args []string) {
 	if v.learned != nil {
-		v.learned.Add(secret.SecretArguments(args)...)
+		v.learned.AddCredentials(secret.SecretArguments(args)...)
 	}
 }
 
