@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -89,13 +90,19 @@ func (h *home) run(code int, name string, args ...string) (stdout, stderr string
 // allow approves a server of the project as it is now.
 func (h *home) allow(server string) {
 	h.t.Helper()
+	h.run(0, "mcp-trust", "allow", server, "--class", "execute", "--digest", h.digest(server))
+}
+
+// digest is what mcp-trust status shows for the declaration.
+func (h *home) digest(server string) string {
+	h.t.Helper()
 	c := h.command("mcp-trust", "status", server, "-o", "jsonl")
 	out, _ := c.Output() // ends with 3: not trusted yet
 	var row struct{ Digest string }
 	if err := json.Unmarshal(bytes.TrimSpace(out), &row); err != nil || row.Digest == "" {
 		h.t.Fatalf("no digest in %q: %v", out, err)
 	}
-	h.run(0, "mcp-trust", "allow", server, "--class", "execute", "--digest", row.Digest)
+	return row.Digest
 }
 
 func (h *home) starts(events string) int {
@@ -144,6 +151,7 @@ func TestProjectIsInert(t *testing.T) {
 			if n := h.starts("events"); n != 0 {
 				t.Fatalf("%d starts before the approval", n)
 			}
+			early.Close() // whoever runs an agent may approve nothing (S3)
 
 			h.allow("docs")
 			h.run(0, "mcp-call", "docs", "echo", "a=1")
@@ -193,6 +201,42 @@ func TestRevokeHoldsForOpenSessions(t *testing.T) {
 	if m := agent.Expect(agent.Request("tools/call", mcptest.CallParams("docs__echo", ""))); !bytes.Contains(m.ErrorBytes(), []byte(`"denied"`)) {
 		t.Errorf("%s", m.Raw)
 	}
+}
+
+// TestAgentTerminal is S3: below a program that runs mcp-serve nothing that
+// widens is carried out, and the refusal is a row; what narrows is. This test is
+// that program.
+func TestAgentTerminal(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the process list is read on Linux only")
+	}
+	h := newHome(t)
+	h.write("project/.mcp.json", `{"mcpServers":{"docs":{"command":"$FAKE","args":["-events","$HOME/events"]}}}`)
+	digest := h.digest("docs")
+	agent := mcptest.Start(t, h.command("mcp-serve"))
+	agent.Initialize()
+	for _, args := range [][]string{
+		{"mcp-trust", "allow", "docs", "--digest", digest},
+		{"mcp-catalog", "add", "mine", "--", h.fake},
+		{"mcp-catalog", "enable", "mine"},
+	} {
+		_, stderr := h.run(4, args[0], args[1:]...)
+		if !strings.Contains(stderr, "this terminal belongs to an agent: pkg.test") || !strings.Contains(stderr, "hint: run this in a terminal of your own") {
+			t.Errorf("%v: %s", args, stderr)
+		}
+	}
+	rows, _ := h.run(0, "mcp-log", "word=agent_terminal", "via=control")
+	if strings.Count(rows, "\n") != 3 || !strings.Contains(rows, `"tool":"mcp-trust allow"`) {
+		t.Errorf("rows: %s", rows)
+	}
+	h.run(0, "mcp-trust", "deny", "docs")
+	h.write(".config/postern/mcp.yaml", "version: 1\nsessions: {terminal_hosts: [pkg.test]}\n")
+	h.run(0, "mcp-trust", "allow", "docs", "--digest", digest)
+	h.write(".config/postern/mcp.yaml", "version: 1\n")
+	agent.Close()
+	h.run(0, "mcp-trust", "allow", "docs", "--digest", digest)
+	h.env = append(h.env, "POSTERN_TOKEN_FILE=/nowhere")
+	h.run(4, "mcp-trust", "allow", "docs", "--digest", digest)
 }
 
 func (h *home) appendTo(name, text string) {

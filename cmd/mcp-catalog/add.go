@@ -62,6 +62,9 @@ func add(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := env.Person(p.dirs, "add", name); err != nil {
+		return err
+	}
 	if len(command) > 0 {
 		d.Args = command[1:]
 		if d.Command, err = written(command[0]); err != nil {

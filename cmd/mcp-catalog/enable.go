@@ -43,6 +43,9 @@ func setEnabled(env *cmdmain.Env, c *cli.Context, enabled bool) error {
 	instead := deny
 	if enabled {
 		instead = admit
+		if err := env.Person(p.dirs, "enable", args[0]); err != nil {
+			return err
+		}
 	}
 	return p.edit(c, args[0], instead, func(old []byte) ([]byte, error) { return config.SetEnabled(old, args[0], enabled) })
 }
