@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("GORACE", noRaceSleep)
 			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("FAKE", filepath.Join(servers, mcptest.Name))
 			env.Setenv("CONFIG", filepath.Join(home, ".config", "postern"))
 			env.Setenv("CATALOGS", filepath.Join(home, ".cache", "postern", "catalogs"))
 			return ownHome(home)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -59,7 +61,18 @@ func servers(env *cmdmain.Env, c *cli.Context) error {
 	if c.Bool("check") {
 		return p.check(v, host.Catalogs())
 	}
-	return p.notInForce(v)
+	return cmp.Or(p.notInForce(v), brokenProject(v))
+}
+
+// brokenProject is the error of a project with a file that gives no servers
+// because it cannot be understood (MB-172), nil of any other.
+func brokenProject(v *call.View) error {
+	for _, d := range v.Config.Diagnostics {
+		if !d.Warning && d.Server == "" && v.Config.Project != "" && filepath.IsLocal(relative(v.Config.Project, d.File)) {
+			return &cmdmain.Error{Err: fmt.Errorf("nothing of %s is in force until it is mended", d.File), Word: "invalid_file", Exit: cmdmain.Failed}
+		}
+	}
+	return nil
 }
 
 // check is the error of a configuration in which something is wrong. What that
@@ -70,10 +83,13 @@ func (p *place) check(v *call.View, catalogs *catalog.Store) error {
 		p.env.Sayf("%s", text)
 		n++
 	}
-	if n > 0 {
-		return fmt.Errorf("%d mistakes in the configuration", n)
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return errors.New("1 mistake in the configuration")
 	}
-	return nil
+	return fmt.Errorf("%d mistakes in the configuration", n)
 }
 
 func mistakes(all []config.Diagnostic) (n int) {
