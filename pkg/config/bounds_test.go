@@ -15,6 +15,8 @@ func repeated(n int, item func(i int) string) string {
 	return strings.Join(items, ", ")
 }
 
+func policyWith(field string) string { return "policies: {p: {" + field + "}}" }
+
 func same(text string) func(int) string { return func(int) string { return text } }
 
 // C12: each bound holds what it says and refuses one more.
@@ -54,6 +56,13 @@ func TestBoundsOfAServer(t *testing.T) {
 		"max_message_bytes less": {"max_message_bytes: 4KiB", "max_message_bytes: 4095"},
 		"max_queue_bytes":        {"max_queue_bytes: 64MiB", "max_queue_bytes: 65MiB"},
 		"max_queue_bytes less":   {"max_queue_bytes: 4KiB", "max_queue_bytes: 3KiB"},
+		"idle_stop":              {"idle_stop: 24h", "idle_stop: 24h1ns"},
+		"idle_stop never":        {"idle_stop: 0s", "idle_stop: -1s"},
+		"restart_delay":          {"restart_delay: 1m", "restart_delay: 61s"},
+		"restart_delay less":     {"restart_delay: 1ns", "restart_delay: 0s"},
+		"breaker.failures":       {"breaker: {failures: 1000}", "breaker: {failures: 1001}"},
+		"breaker.failures less":  {"breaker: {failures: 1}", "breaker: {failures: 0}"},
+		"breaker.cooldown":       {"breaker: {cooldown: 1h}", "breaker: {cooldown: 3601s}"},
 	} {
 		expect(t, what, oneServer("command: x\n"+tt[0]), oneServer("command: x\n"+tt[1]))
 	}
@@ -92,6 +101,11 @@ func TestBoundsOfTheRest(t *testing.T) {
 			policy("deny: [" + repeated(MaxPatterns+1, same("a/b")) + "]")},
 		"allow":             {policy("allow: [read, write, execute, admin]"), policy("allow: [read, read, read, read, read]")},
 		"names.max":         {"names: {max: 64}", "names: {max: 65}"},
+		"description":       {policyWith("max_description_chars: 65536"), policyWith("max_description_chars: 65537")},
+		"description never": {policyWith("max_description_chars: 0"), policyWith("max_description_chars: -1")},
+		"result":            {policyWith("max_result_bytes: 64MiB"), policyWith("max_result_bytes: 65MiB")},
+		"result less":       {policyWith("max_result_bytes: 1KiB"), policyWith("max_result_bytes: 1023")},
+		"result never":      {policyWith("max_result_bytes: 0"), policyWith("max_result_bytes: -1")},
 		"names.max below":   {"names: {max: 32}", "names: {max: 31}"},
 		"log.days":          {"log: {days: 3650}", "log: {days: 3651}"},
 		"log.days below":    {"log: {days: 1}", "log: {days: 0}"},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -150,6 +151,37 @@ func FuzzReadUser(f *testing.F) {
 					t.Fatalf("%+v", s)
 				}
 			}
+		}
+	})
+}
+
+// Drop-ins: whatever two files say, together they are a configuration in which
+// nothing is there twice, or none.
+func FuzzDropIns(f *testing.F) {
+	f.Add([]byte(head+"servers: {a: {command: x}}\ndefaults: {policy: p}\n"), []byte(head+"servers: {a: {command: y}, b: {command: y}}\npolicies: {p: {}}\n"))
+	f.Add([]byte(policed), []byte(policed))
+	f.Add([]byte(head+"secrets: {A: 'cmd:a'}\n"), []byte(head+"servers: {a: {command: x, args: ['${A}']}}\n"))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		u, claims := newUserFile(), map[string]string{}
+		for i, data := range [][]byte{first, second} {
+			name := string(rune('a' + i))
+			top, err := parseYAML(data)
+			if err != nil {
+				return
+			}
+			u.read(&reader{file: name, source: "/" + name, scope: User, claims: claims}, top)
+		}
+		u.finish()
+		refused := slices.ContainsFunc(u.files, func(f readFile) bool { return f.r.outside })
+		if !refused && u.defaults != nil && u.policies[u.defaults.Policy] == nil {
+			t.Fatal("a default without its policy is in force")
+		}
+		seen := map[string]bool{}
+		for _, s := range u.servers {
+			if seen[s.ID] || s.Source != "/a" && s.Source != "/b" {
+				t.Fatalf("%s twice or from nowhere", s.ID)
+			}
+			seen[s.ID] = true
 		}
 	})
 }
