@@ -27,7 +27,8 @@ before --until are shown; a date alone, today and yesterday in --until include t
 With -f rows follow as they are written, over midnight and from every writer, looked for
 FOLLOW; without --since or -n it begins with the newest LAST rows.
 
-The log is in calls/ below the state directory, a file for each UTC date.`
+The log is in calls/ below the state directory, a file for each UTC date. Its lines that
+are no rows are counted on standard error; verify says where they are.`
 
 func app(env *cmdmain.Env) *cli.App {
 	return &cli.App{

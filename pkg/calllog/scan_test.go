@@ -114,7 +114,7 @@ func TestScanReadsOnlyItsDays(t *testing.T) {
 	}
 }
 
-func TestScanSkipsWhatIsNoRow(t *testing.T) { // C83, MB-224, MB-234
+func TestScanSkipsWhatIsNoRow(t *testing.T) { // C83, MB-070, MB-075, MB-224, MB-234
 	long := row("l", "01T00:00:00")
 	long = strings.Replace(long, "{", `{"x":"`+strings.Repeat("y", config.LogLineBytes)+`",`, 1)
 	dir := logOf(t, map[string]string{"2026-09-01.jsonl": row("a", "01T01:00:00") +
