@@ -16,6 +16,7 @@ var order = []string{
 // arrows are the imports between packages, each with its reason. A new one is
 // a decision: write down why the lower package cannot do without.
 var arrows = []struct{ from, to, why string }{
+	{"secret", "wire", "strings of JSON are taken apart and quoted as everywhere"},
 	{"secret", "state", "files of values are read with the same care as all files"},
 	{"config", "wire", "digests are of canonical JSON"},
 	{"config", "state", "declarations are read from checked files and remembered by stamp"},
