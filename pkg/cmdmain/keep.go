@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/hub"
 	"postern/pkg/proc"
+	"postern/pkg/state"
 )
 
 // process is what Main knows of the process that an Env belongs to.
@@ -44,17 +48,20 @@ func (e *Env) Keep(do func() error) error {
 		e.Sayf("servers that detach from their process group may survive: %v", err)
 	}
 	err := do()
-	if left := hub.EndDescendants(); left > 0 {
-		e.Sayf("%d processes that servers started could not be ended", left)
-	}
+	e.survived(hub.EndDescendants())
 	return err
+}
+
+// survived tells of processes that no signal ends.
+func (e *Env) survived(n int) {
+	if n > 0 {
+		e.Sayf("processes that servers started and that SIGKILL does not end: %d", n)
+	}
 }
 
 // ended is the kept process's end as the keeper's own.
 func (e *Env) ended(end hub.End) error {
-	if end.Left > 0 {
-		e.Sayf("%d processes that servers started could not be ended", end.Left)
-	}
+	e.survived(end.Left)
 	switch {
 	case end.Signal != 0:
 		return &Error{Err: fmt.Errorf("was ended by a signal: %s", end.Signal), Word: "killed", Exit: Exit(end.Status)}
@@ -77,10 +84,19 @@ func (e *Env) ParentPID() int {
 }
 
 // sweep ends what killed processes of postern have left, before the first server
-// is started.
-func (e *Env) sweep(ctx context.Context) {
+// is started. It is no news for whoever runs this command: it is kept in
+// state/hub.log.
+func (e *Env) sweep(ctx context.Context, dirs state.Dirs) {
 	found, left := hub.Sweep(ctx)
-	if found > 0 {
-		e.Sayf("ended %d processes that a killed postern had left", found-left)
+	e.survived(left)
+	if found == 0 {
+		return
 	}
+	log, err := state.OpenRolling(filepath.Join(dirs.State, "hub.log"), config.HubLogBytes)
+	if err != nil {
+		return // a home that cannot be written has been told of
+	}
+	defer log.Close()
+	_ = log.Append(fmt.Appendf(nil, "%s %s ended what a killed process of postern had left: %d processes\n",
+		time.Now().UTC().Format(time.RFC3339), e.Name, found-left))
 }

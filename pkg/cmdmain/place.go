@@ -1,6 +1,7 @@
 package cmdmain
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -87,7 +88,8 @@ func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 	}
 	host := call.OpenHost(call.HostOptions{
 		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: SelfPaths(),
-		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) }, NoLog: log == (config.Log{}), Sweep: e.sweep,
+		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) }, NoLog: log == (config.Log{}),
+		Sweep: func(ctx context.Context) { e.sweep(ctx, dirs) },
 	}, log)
 	e.Redact(host.Redactor())
 	return host, nil

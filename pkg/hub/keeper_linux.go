@@ -46,6 +46,10 @@ func (*below) end(hurry <-chan os.Signal) (left int) {
 }
 
 // EndDescendants ends every process below this one and returns how many are
-// left. With none it returns at once; else it takes TermGrace and KillGrace at
-// most. Nothing else may wait for children meanwhile.
-func EndDescendants() (left int) { return (*below)(nil).end(nil) }
+// left. It is for the end of a command, when all servers are stopped: what is
+// there then hid from them. With none it returns at once; else it takes EOFGrace
+// and KillGrace at most, which leaves the command within R80. Nothing else may
+// wait for children meanwhile.
+func EndDescendants() (left int) {
+	return finish(descendants, config.EOFGrace, config.KillGrace, nil)
+}
