@@ -15,7 +15,8 @@ import (
 //
 //	> LINE     is sent to the gateway as it is
 //	< LINE     is the next line from the gateway, byte for byte
-//	~ REGEXP   the next line from the gateway matches
+//	~ REGEXP   the next line from the gateway matches; what a group named N
+//	           caught stands for $N in the lines that follow
 //	# TEXT     says what is tested
 //
 // `config/mcp.yaml` is the configuration; every other section is a file.
@@ -49,10 +50,10 @@ func play(t *testing.T, path string) {
 	delete(files, "conversation")
 	w := newWorld(t, conf, files)
 	a := w.connect(Options{})
-	taken := 0
+	taken, caught := 0, []string{"$WORK", w.dir}
 	for number, line := range strings.Split(talk, "\n") {
 		kind, text, _ := strings.Cut(line, " ")
-		text = strings.ReplaceAll(text, "$WORK", w.dir)
+		text = strings.NewReplacer(caught...).Replace(text)
 		where := fmt.Sprintf("conversation line %d", number+1)
 		switch kind {
 		case ">":
@@ -60,7 +61,7 @@ func play(t *testing.T, path string) {
 		case "<", "~":
 			got := string(a.Line(taken).Raw)
 			taken++
-			if kind == "<" && got != text || kind == "~" && !regexp.MustCompile(text).MatchString(got) {
+			if kind == "<" && got != text || kind == "~" && !catch(text, got, &caught) {
 				t.Fatalf("%s:\n got %s\nwant %s", where, got, text)
 			}
 		case "", "#":
@@ -71,4 +72,16 @@ func play(t *testing.T, path string) {
 	if rest := a.Lines()[taken:]; len(rest) > 0 {
 		t.Errorf("more than expected: %s", rest[0].Raw)
 	}
+}
+
+// catch reports whether line matches, and notes what named groups caught.
+func catch(pattern, line string, caught *[]string) bool {
+	re := regexp.MustCompile(pattern)
+	found := re.FindStringSubmatch(line)
+	for i, name := range re.SubexpNames() {
+		if found != nil && name != "" {
+			*caught = append(*caught, "$"+name, found[i])
+		}
+	}
+	return found != nil
 }

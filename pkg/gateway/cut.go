@@ -70,11 +70,11 @@ func (c *cutting) take(list []block, room int) {
 		case full:
 		case len(b.raw) <= room:
 			c.kept = append(c.kept, b.raw)
-			room -= len(b.raw)
+			room -= len(b.raw) + 1
 			c.shown = c.total
 		default:
 			full = true
-			taken, decoded := measure(text, room-(len(b.raw)-len(text)))
+			taken, decoded := measure(text, room-(len(b.raw)-len(text)+2))
 			if taken > 0 {
 				rest := wire.Span{Start: b.text.Start + 1 + taken, End: b.text.End - 1}
 				c.kept = append(c.kept, wire.Splice(b.raw, wire.Edit{Span: rest}))
