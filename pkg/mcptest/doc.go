@@ -43,7 +43,8 @@
 //	no-discover          never answer server/discover
 //	initialize=JSON      answer initialize with this result
 //	list-error[=TEXT]    answer every list with an error
-//	stop-reading         read nothing more after the handshake
+//	stop-reading[=METHOD]
+//	                     read nothing more after the handshake, or after METHOD came
 //	ignore-eof           live on when stdin ends
 //	ignore-term          ignore SIGTERM
 //	tty                  open /dev/tty first, see Event
@@ -72,9 +73,10 @@
 //	exit {status, stderr}
 //	                     ends without an answer, stderr written before
 //	half                 half an answer, then the end
-//	write {line, hex, answer}
+//	write {line, hex, bare, times, stderr, answer}
 //	                     line (or the bytes hex stands for) in place of the answer,
-//	                     $ID replaced by the request's id; with answer, then the answer
+//	                     $ID replaced by the request's id; bare without its end, so
+//	                     many times, to stderr; with answer, then the answer
 //	twice                answers twice
 //	late                 answers once it has been cancelled
 //	never                no answer

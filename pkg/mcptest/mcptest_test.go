@@ -229,6 +229,32 @@ func TestWrite(t *testing.T) {
 	contains(t, "answer", a.Expect(id).ResultBytes(), "done")
 	a.Request("tools/call", CallParams("write", `{"hex":"5b7b226a736f6e727063223a22322e30227d5d"}`))
 	contains(t, "hex", a.ExpectBatch().Raw, `[{"jsonrpc":"2.0"}]`)
+	a.Request("tools/call", CallParams("write", `{"hex":"5b7b226a736f6e727063223a22322e30227d5d0a","bare":true,"times":2}`))
+	a.ExpectBatch()
+	a.ExpectBatch()
+	b := start(t)
+	b.Call("write", `{"line":"x","times":2,"stderr":true,"answer":true}`)
+	if !Eventually(func() bool { return b.Stderr() == "x\nx\n" }) {
+		t.Errorf("stderr: %q", b.Stderr())
+	}
+}
+
+func TestStopReading(t *testing.T) {
+	events := filepath.Join(t.TempDir(), "events")
+	a := start(t, "-events", events, "-fault", "stop-reading=tools/call")
+	a.Initialize()
+	a.Ask("tools/list", "")
+	a.Call("echo", "")
+	id := a.Request("ping", "")
+	a.Hangup()
+	for _, m := range a.Lines() {
+		if string(m.IDBytes()) == id {
+			t.Errorf("answered %s", m.Raw)
+		}
+	}
+	if n := len(Events(t, events, "clean")); n != 0 {
+		t.Error("the end was read")
+	}
 }
 
 type pipes struct {

@@ -23,6 +23,7 @@ type server struct {
 	stderr io.Writer
 	log    *eventLog
 	end    chan int // the status to end with; has room for one
+	deaf   bool     // stop-reading has begun; of the goroutine that reads
 
 	mu      sync.Mutex
 	lists   map[string][][]byte
@@ -124,15 +125,18 @@ func (s *server) read(stdin io.Reader, eof chan<- struct{}) {
 		default:
 			s.request(m)
 		}
+		s.deaf = s.deaf || m.Method != "" && m.Method == s.o.faults["stop-reading"]
 	}
 	select {} // stop-reading: stdin stays open and full; ends with the process
 }
 
-// stopped is the fault stop-reading, once the handshake is over.
+// stopped is the fault stop-reading, once the handshake is over or its method
+// came.
 func (s *server) stopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ready && s.o.faults.has("stop-reading")
+	method, ok := s.o.faults["stop-reading"]
+	return ok && (s.deaf || method == "" && s.ready)
 }
 
 func (s *server) notified(m wire.Message) {

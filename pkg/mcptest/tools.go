@@ -159,7 +159,17 @@ func (c call) write() {
 	if raw, err := hex.DecodeString(text(c.args, "hex")); err == nil && len(raw) > 0 {
 		line = raw
 	}
-	c.s.out.raw([]byte(strings.ReplaceAll(string(line), "$ID", string(c.m.IDBytes())) + "\n"))
+	line = []byte(strings.ReplaceAll(string(line), "$ID", string(c.m.IDBytes())))
+	if !flagged(c.args, "bare") {
+		line = append(line, '\n')
+	}
+	for range number(c.args, "times", 1) {
+		if flagged(c.args, "stderr") {
+			_, _ = c.s.stderr.Write(line)
+		} else {
+			c.s.out.raw(line)
+		}
+	}
 	if flagged(c.args, "answer") {
 		c.text("done")
 	}
