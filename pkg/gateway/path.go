@@ -28,7 +28,10 @@ func checkPath(path string) error {
 // valueAt is what a result holds at a path: a string's text, else JSON.
 func valueAt(raw []byte, path string) (text string, found bool) {
 	v := gjson.GetBytes(raw, path)
-	return v.String(), v.Exists()
+	if v.Type == gjson.String || v.Raw == "" { // a count has no bytes of its own
+		return v.String(), v.Exists()
+	}
+	return v.Raw, true
 }
 
 // getResult is the result with the value at path in place of everything else.
