@@ -47,7 +47,10 @@ func (e *Env) Keep(do func() error) error {
 	if err := proc.BecomeSubreaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		e.Sayf("servers that detach from their process group may survive: %v", err)
 	}
+	ctx, done := context.WithCancel(context.Background())
+	go hub.Tend(ctx) // ends with do
 	err := do()
+	done()
 	e.survived(hub.EndDescendants())
 	return err
 }

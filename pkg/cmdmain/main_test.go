@@ -67,6 +67,9 @@ func testApp(env *cmdmain.Env) *cli.App {
 			{Name: "wait", Usage: "wait for an interrupt", Action: func(c *cli.Context) error { return wait(env, c) }},
 			{Name: "stuck", Usage: "ignore the first interrupt", Action: func(c *cli.Context) error { return stuck(env) }},
 			{Name: "hidden", Hidden: true, Action: func(*cli.Context) error { return context.DeadlineExceeded }},
+			{Name: "kept", Hidden: true, Action: func(c *cli.Context) error {
+				return env.Keep(func() error { return kept(env, c) })
+			}},
 			{Name: "flood", Usage: "print without end", Action: func(*cli.Context) error { return flood(env) }},
 			{Name: "group", Usage: "verbs below a verb", Subcommands: []*cli.Command{
 				{Name: "new", Usage: "one of them", ArgsUsage: "NAME", Flags: []cli.Flag{
@@ -146,6 +149,27 @@ func stuck(env *cmdmain.Env) error {
 	env.Sayf("ready")
 	time.Sleep(time.Minute) // ended by the second interrupt
 	return nil
+}
+
+// kept does below a keeper what its argument says.
+func kept(env *cmdmain.Env, c *cli.Context) error {
+	args, _ := cmdmain.Positional(c)
+	switch args[0] {
+	case "wait":
+		return wait(env, c)
+	case "stuck":
+		return stuck(env)
+	case "fail":
+		return failure()
+	case "kill":
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		return self.Kill()
+	}
+	_, err := fmt.Fprintf(env.Stdout, "%d %d %d\n", os.Getpid(), os.Getppid(), env.ParentPID())
+	return err
 }
 
 func flood(env *cmdmain.Env) error {

@@ -21,13 +21,13 @@ type process struct {
 	stderr *bufio.Reader
 }
 
-func start(t *testing.T, stdout io.Writer, verb string) *process {
+func start(t *testing.T, stdout io.Writer, args ...string) *process {
 	t.Helper()
 	path, err := exec.LookPath("mcp-test") // put there by testscript.Main
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(path, verb)
+	cmd := exec.Command(path, args...)
 	cmd.Stdout = stdout
 	pipe, err := cmd.StderrPipe()
 	if err != nil {

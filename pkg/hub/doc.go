@@ -1,5 +1,6 @@
 // Package hub owns what holds a process that starts servers: the keeper above
-// it, and the sweep of what earlier ones left behind.
+// it, the end of what is below it, and the sweep of what earlier ones left
+// behind.
 //
 // # The keeper
 //
@@ -16,8 +17,11 @@
 // or cleared their environment are below it all the same. A dead process reaps
 // nothing, which is why the command cannot do this for itself.
 //
-// Without a keeper the command gets SIGTERM from the kernel, and tears down what
-// it started; servers whose owner is gone get SIGKILL from the kernel.
+// A command whose keeper is gone gets SIGTERM from the kernel and tears down what
+// it started; a server whose owner is gone gets SIGKILL from the kernel. The
+// command is a subreaper as well: what hid from its servers' teardown is below it
+// and ends with it (EndDescendants), and what ended before is waited for now and
+// then (Tend).
 //
 // # Signals and the terminal
 //

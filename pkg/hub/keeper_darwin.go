@@ -112,14 +112,14 @@ func (b *below) alive() (groups []int) {
 	return groups
 }
 
-// end asks the groups to end, forces them after TermGrace, and gives up after
-// KillGrace. A signal to end on hurry ends TermGrace at once.
-func (b *below) end(hurry <-chan os.Signal) (left int) {
+// end asks the groups to end, forces them after soft, and gives up after
+// KillGrace. A signal to end on hurry ends soft at once.
+func (b *below) end(soft time.Duration, hurry <-chan os.Signal) (left int) {
 	for _, step := range []struct {
 		signal syscall.Signal
 		grace  time.Duration
 		hurry  <-chan os.Signal
-	}{{unix.SIGTERM, config.TermGrace, hurry}, {unix.SIGKILL, config.KillGrace, nil}} {
+	}{{unix.SIGTERM, soft, hurry}, {unix.SIGKILL, config.KillGrace, nil}} {
 		groups := b.alive()
 		for _, g := range groups {
 			_ = unix.Kill(-g, step.signal)

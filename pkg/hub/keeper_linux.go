@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -41,8 +42,8 @@ type below struct{}
 
 func track(int) *below { return nil }
 
-func (*below) end(hurry <-chan os.Signal) (left int) {
-	return finish(descendants, config.TermGrace, config.KillGrace, hurry)
+func (*below) end(soft time.Duration, hurry <-chan os.Signal) (left int) {
+	return finish(descendants, soft, config.KillGrace, hurry)
 }
 
 // EndDescendants ends every process below this one and returns how many are

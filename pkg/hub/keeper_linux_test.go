@@ -414,3 +414,44 @@ func TestFinish(t *testing.T) {
 		t.Errorf("%d left", left)
 	}
 }
+
+// MB-030: an orphan that left its server's session and ended is waited for, but
+// not before its second look: it could be a child that somebody waits for.
+func TestReapStrays(t *testing.T) {
+	if err := proc.BecomeSubreaper(); err != nil {
+		t.Fatal(err)
+	}
+	if got := reapStrays(nil); len(got) != 0 {
+		t.Errorf("strays %v", got)
+	}
+	out, err := exec.Command("/bin/sh", "-c", "setsid sh -c 'sleep 0.1' >/dev/null 2>&1 & echo $!").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(out)))
+	waitState(t, pid, "Z")
+	id := identify(pid)
+	first := reapStrays(map[proc.ID]bool{{PID: pid, Start: id.Start + 1}: true})
+	if !first[id] || state(pid) != 'Z' {
+		t.Errorf("at first: %v, state %c", first, state(pid))
+	}
+	if second := reapStrays(first); second[id] || state(pid) != 0 {
+		t.Errorf("then: %v, state %c", second, state(pid))
+	}
+}
+
+// Who was told twice could not wait for the command, nor for what is below.
+func TestToldTwice(t *testing.T) {
+	k, pids := servers(t, 1, "grandchild=session", "ignore-term")
+	k.signal(k.keeper(), syscall.SIGTERM)
+	k.signal(k.keeper(), syscall.SIGINT)
+	begin := time.Now()
+	if code := k.end(); code != 137 || time.Since(begin) > config.TermGrace {
+		t.Errorf("ended with %d after %v", code, time.Since(begin))
+	}
+	for _, pid := range pids {
+		if state(pid) != 0 {
+			t.Errorf("process %d is in state %c", pid, state(pid))
+		}
+	}
+}

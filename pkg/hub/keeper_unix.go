@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"postern/pkg/config"
 	"postern/pkg/proc"
 )
 
@@ -25,6 +26,7 @@ type Keeper struct {
 	child    int
 	session  bool // the command has a session of its own
 	patience time.Duration
+	told     int // how often to end
 	pipe     *os.File
 	exits    chan os.Signal
 	signals  chan os.Signal
@@ -124,8 +126,8 @@ func letGo() {
 
 // Wait waits until the command has ended, ends what is left below, and tells how
 // it was. A command that was told to end and has not after 25 s is killed; what
-// is left then is given TermGrace and KillGrace. Another signal to end meanwhile
-// leaves TermGrace out.
+// is left then is given TermGrace and KillGrace. A second signal to end, at any
+// time, leaves TermGrace out.
 func (k *Keeper) Wait() End {
 	defer k.deaf()
 	defer k.pipe.Close()
@@ -134,11 +136,11 @@ func (k *Keeper) Wait() End {
 		select {
 		case <-k.exits:
 			if end, over := k.reap(); over {
-				end.Left = k.below.end(k.signals)
+				end.Left = k.below.end(k.grace(), k.signals)
 				return end
 			}
 		case s := <-k.signals:
-			if k.pass(s) && overdue == nil {
+			if k.pass(s) && k.told == 1 {
 				overdue = time.After(k.patience)
 			}
 		case <-overdue:
@@ -165,6 +167,15 @@ func (k *Keeper) reap() (End, bool) {
 	}
 }
 
+// grace is what processes below have after SIGTERM: nothing when the person could
+// not wait for the command either.
+func (k *Keeper) grace() time.Duration {
+	if k.told > 1 {
+		return 0
+	}
+	return config.TermGrace
+}
+
 // pass hands a signal down and tells whether it was one to end. The command may
 // be stopped: it is continued, that it can end.
 func (k *Keeper) pass(s os.Signal) (end bool) {
@@ -180,6 +191,7 @@ func (k *Keeper) pass(s os.Signal) (end bool) {
 	if !isEnd(s) {
 		return false
 	}
+	k.told++
 	_, _ = k.pipe.Write([]byte{1}) // a command that closed it is ending
 	_ = unix.Kill(k.child, unix.SIGCONT)
 	return true

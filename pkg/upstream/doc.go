@@ -39,8 +39,8 @@
 // then, so that its group id cannot have changed hands when it is signalled.
 // Descendants that left the group are found by POSTERN_INSTANCE in their
 // environment and get the same signals through a pidfd. One that also cleared
-// its environment is not found, and one that left the group and died before the
-// teardown is left to whoever adopted it. Outside Linux only the group (macOS)
+// its environment is not found here, and one that left the group and died before
+// the teardown is left to whoever adopted it: both are package hub's. Outside Linux only the group (macOS)
 // or the process itself (elsewhere) is reached.
 //
 // # Identifiers on the wire
