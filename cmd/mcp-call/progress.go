@@ -90,7 +90,7 @@ func (p *progress) show() {
 			}
 			return
 		}
-		p.write(progressLine(*p.latest.Load()))
+		p.write(progressLine(p.env.Clean(*p.latest.Load())))
 		drawn = true
 		select {
 		case <-time.After(progressEvery):

@@ -41,7 +41,8 @@ func TestValuesInEveryForm(t *testing.T) {
 		"URL in JSON":     strings.Trim(string(mustMarshal("\""+url.QueryEscape(value)+"\"")), `"`),
 		"base64 in query": url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(value))),
 	} {
-		for _, text := range []string{form, "before [" + form + "] after", form + "," + form} {
+		// Letters before it shift the digits of base64 and of hexadecimal.
+		for _, text := range []string{form, "Z" + form, "Zz" + form, "Zzz" + form, "before [" + form + "] after", form + "," + form} {
 			got := r.Text(text)
 			if holds(got, value) || !strings.Contains(got, "[redacted:value]") {
 				t.Errorf("%s: %q became %q", name, text, got)
