@@ -72,7 +72,7 @@ func read(pid int, name string, room []byte) ([]byte, error) {
 // blanks and parentheses: only the last one ends it.
 func parseStat(pid int, raw string) (Stat, bool) {
 	f := strings.Fields(raw[strings.LastIndexByte(raw, ')')+1:])
-	if len(f) < 20 {
+	if len(f) < 20 || len(f[0]) != 1 || f[0] < "A" || f[0] > "z" {
 		return Stat{}, false
 	}
 	parent, err1 := strconv.Atoi(f[1])

@@ -199,9 +199,10 @@ func FuzzParseStat(f *testing.F) {
 	f.Add("7 (a) b) S 1 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0")
 	f.Add("7 () Z")
 	f.Add(")")
+	f.Add("\x00 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0")
 	f.Fuzz(func(t *testing.T, raw string) {
 		s, ok := parseStat(7, raw)
-		if ok && (s.PID != 7 || s.State == 0) {
+		if ok && (s.PID != 7 || s.State < 'A' || s.State > 'z') {
 			t.Errorf("%q: %+v", raw, s)
 		}
 	})
