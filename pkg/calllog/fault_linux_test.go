@@ -17,7 +17,7 @@ import (
 // nothing is left but, each time, one torn line that the others end.
 func TestKilledWriters(t *testing.T) { // C82, MB-223; faults: kill
 	dir := logDir(t)
-	const kills = 20
+	const kills = 8
 	for i := range kills {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), "CALLLOG_TEST_DIR="+dir, "CALLLOG_TEST_ENDLESS=1")

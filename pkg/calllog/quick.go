@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// quick turns lines away that need no reading: rows as this package writes them
-// in which the text that a filter asks for does not stand anywhere, or which
-// began at another time. All others are judged in full. It is what lets a scan
-// keep up with the disk.
+// quick turns lines away that need no reading: those that begin and end as the
+// rows of this package do and in which the text that a filter asks for does not
+// stand anywhere, or which began at another time. All others are judged in full.
+// It is what lets a scan keep up with the disk.
 type quick struct {
 	since, until string     // as in a row; "" = no bound
 	needles      [][]string // for each filter that has such texts: one of them must be there
@@ -76,7 +76,7 @@ const (
 	latency = `,"latency_ms":`
 )
 
-// unwanted is true only for a whole row that the query does not want.
+// unwanted is true only for a row that the query does not want.
 func (k *quick) unwanted(line []byte) bool {
 	if len(line) <= endTS || string(line[:len(headID)]) != headID || string(line[atTS-len(headTS):atTS]) != headTS || !endsRow(line) {
 		return false
@@ -85,8 +85,11 @@ func (k *quick) unwanted(line []byte) bool {
 	if ts[len(ts)-1] != 'Z' || line[endTS] != '"' {
 		return false
 	}
+	if _, err := time.Parse(time.RFC3339Nano, string(ts)); err != nil {
+		return false
+	}
 	if string(ts) < k.since || k.until != "" && string(ts) >= k.until {
-		return isTime(ts)
+		return true
 	}
 	for _, f := range k.latency {
 		if raw := number(line[endTS:], latency); len(raw) > 0 && !f.match(raw) {
@@ -103,11 +106,13 @@ func (k *quick) unwanted(line []byte) bool {
 
 // endsRow reports whether line ends as a row does: half a row does not.
 func endsRow(line []byte) bool {
-	rest := trimNumber(bytes.TrimSuffix(line, []byte("}")))
-	if cut, ok := bytes.CutSuffix(rest, []byte(loss)); ok {
-		rest = trimNumber(cut)
+	rest, ok := bytes.CutSuffix(line, []byte("}"))
+	if cut, more := bytes.CutSuffix(trimNumber(rest), []byte(loss)); more {
+		ok, rest = ok && !bytes.HasSuffix(rest, []byte(loss)), cut
 	}
-	return len(rest) < len(line)-1 && bytes.HasSuffix(rest, []byte(tail))
+	digits := len(rest)
+	rest = trimNumber(rest)
+	return ok && len(rest) < digits && bytes.HasSuffix(rest, []byte(tail))
 }
 
 func trimNumber(b []byte) []byte {
@@ -116,12 +121,6 @@ func trimNumber(b []byte) []byte {
 		n--
 	}
 	return b[:n]
-}
-
-// isTime checks the digits and marks of a time that compares as text.
-func isTime(ts []byte) bool {
-	_, err := time.Parse(layout, string(ts))
-	return err == nil
 }
 
 func containsOne(line []byte, needles []string) bool {

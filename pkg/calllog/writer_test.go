@@ -464,6 +464,32 @@ func TestHalfARow(t *testing.T) {
 	}
 }
 
+// TestHalfARowTellsOnce: the lost rows that the row in two halves tells of are
+// not told again by the next one.
+func TestHalfARowTellsOnce(t *testing.T) {
+	dir := logDir(t)
+	w := open(t, dir, Options{})
+	put(t, w, Row{Outcome: OK})
+	for _, more := range []int{0, 10} { // first nothing of a row goes in, then a bit
+		room := limitFiles(t, int64(len(file(t, dir, "2026-09-03.jsonl"))+more))
+		if w.AppendWait(Row{Outcome: Denied}, patience) {
+			t.Error("the row went past the limit")
+		}
+		room()
+		if more == 0 {
+			continue
+		}
+		put(t, w, Row{Outcome: OK})
+	}
+	got := rows(t, dir)
+	if len(got) != 3 || got[1].Dropped != 1 || got[1].Seq != 3 || got[2].Dropped != 0 || w.Dropped() != 1 {
+		t.Errorf("%+v", got)
+	}
+	if found := problems(t, dir); found != "dropped" {
+		t.Error(found)
+	}
+}
+
 // limitFiles keeps this process from writing past size, until restore is called.
 func limitFiles(t *testing.T, size int64) (restore func()) {
 	t.Helper()
