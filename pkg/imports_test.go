@@ -21,6 +21,7 @@ var arrows = []struct{ from, to, why string }{
 	{"config", "wire", "digests are of canonical JSON"},
 	{"config", "state", "declarations are read from checked files and remembered by stamp"},
 	{"config", "secret", "references in declarations are parsed when they are read"},
+	{"trust", "proc", "whose terminal this is stands in the process list"},
 	{"trust", "wire", "digests are of canonical JSON"},
 	{"trust", "state", "records are a locked, checked file"},
 	{"trust", "secret", "what is approved is the declaration with its values"},
@@ -73,6 +74,7 @@ var arrows = []struct{ from, to, why string }{
 	{"cmdmain", "state", "the directories in force"},
 	{"cmdmain", "config", "the project in force"},
 	{"cmdmain", "trust", "exit codes of its errors"},
+	{"cmdmain", "calllog", "a refusal to widen is a row"},
 	{"cmdmain", "call", "exit codes of refusals; what starts servers"},
 }
 
