@@ -32,10 +32,6 @@ func (m *caller) print(t target, a call.Answer) error {
 			return err
 		}
 	}
-	if why := malformed(result); why != "" {
-		return &cmdmain.Error{Err: fmt.Errorf("the answer of %s/%s is no result of a tool: %s", t.server, t.tool, why),
-			Word: string(call.UpstreamError), Exit: cmdmain.ToolError}
-	}
 	var err error
 	switch {
 	case m.c.IsSet("get"):
@@ -51,26 +47,6 @@ func (m *caller) print(t target, a call.Answer) error {
 		failure.Hints = []string{m.helpOf(t)}
 	}
 	return failure
-}
-
-// malformed says what keeps a result from being one (R69). Results that are not
-// complete and tasks have their own form.
-func malformed(result gjson.Result) string {
-	isError := member(result, "isError")
-	kind := member(result, "resultType")
-	switch {
-	case !result.IsObject():
-		return "it is no object"
-	case isError.Exists() && !isError.IsBool():
-		return "its isError is neither true nor false"
-	case kind.Exists() && kind.String() != "complete", member(result, "task").Exists():
-		return ""
-	case member(result, "content").Exists() && !member(result, "content").IsArray():
-		return "its content is no array"
-	case !member(result, "content").Exists() && !member(result, "structuredContent").Exists():
-		return "it has neither content nor structuredContent"
-	}
-	return ""
 }
 
 // found prints what --get asks for. Where an error has nothing there its text is
