@@ -141,8 +141,8 @@ type Defaults struct {
 // Log says how the call log is kept.
 type Log struct {
 	Args    string // redacted, hash or none
-	Days    int
-	MaxFile int64 // bytes
+	Days    int    // that rows are kept; 0 = nobody knows, since the files are refused: all are
+	MaxFile int64  // bytes
 }
 
 // Config is everything that was declared for one user and at most one project

@@ -356,7 +356,7 @@ func TestMistakesThatRefuseTheFile(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Contains(got, "hunter2") {
 			t.Errorf("%q: got %s", change, got)
 		}
-		if !c.Refused || len(c.Policies) > 0 || c.Defaults != nil || len(c.Servers) > 0 || c.Log.Args != "redacted" {
+		if !c.Refused || len(c.Policies) > 0 || c.Defaults != nil || len(c.Servers) > 0 || c.Log != (Log{"none", 0, DefaultLogFile}) {
 			t.Errorf("%q: something of the file is in force", change)
 		}
 	}

@@ -35,6 +35,9 @@ func (l *loader) user(dirs state.Dirs) {
 		}
 	}
 	if l.c.Refused {
+		// What may be logged and how long it is kept is not known: no arguments,
+		// and no row is removed.
+		l.c.Log.Args, l.c.Log.Days = "none", 0
 		return
 	}
 	l.c.Servers, l.c.Policies, l.c.Defaults = u.servers, u.policies, u.defaults
