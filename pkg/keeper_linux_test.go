@@ -251,7 +251,11 @@ func TestFiftyCommands(t *testing.T) {
 // reach the gateway.
 func TestKeeperIsInvisible(t *testing.T) {
 	h := newHome(t)
-	h.env = append(h.env, "POSTERN_KEEPER=1.1.3.1", "POSTERN_INSTANCE=1.1.a-1", "POSTERN_X=1")
+	self, err := proc.Look(os.Getpid()) // an owner that is gone would be swept for
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.env = append(h.env, "POSTERN_KEEPER=1.1.3.1", "POSTERN_INSTANCE="+self.ID.String()+".a-1", "POSTERN_X=1")
 	agent, owner, _ := one(h, "", 0)
 	var got struct {
 		Env  map[string]string
