@@ -122,6 +122,7 @@ func checkRecorded(t *testing.T, name string, sent []json.RawMessage) *Catalog {
 // out what was mended; nothing but the sent bytes may remain (R4).
 func checkShown(t *testing.T, tool *Tool, exposed string) {
 	t.Helper()
+	checkTrimmed(t, tool, exposed)
 	shown := tool.WithName(exposed)
 	members := topLevel(t, shown)
 	var name string
@@ -176,4 +177,17 @@ func topLevel(t *testing.T, obj []byte) map[string]span {
 		out[key.(string)] = span{end - len(value), end}
 	}
 	return out
+}
+
+// checkTrimmed wants a cut description to be the only difference (R63).
+func checkTrimmed(t *testing.T, tool *Tool, exposed string) {
+	t.Helper()
+	whole, short := tool.WithName(exposed), tool.Shown(exposed, config.DefaultDescriptionChars)
+	text := topLevel(t, short)["description"]
+	if n := len([]rune(Shorten(tool.Description, config.DefaultDescriptionChars))); n > config.DefaultDescriptionChars {
+		t.Errorf("%s: %d characters of description", tool.Name, n)
+	}
+	if tool.Description != "" && !bytes.Equal(replace(short, text, topLevel(t, whole)["description"].of(whole)), whole) {
+		t.Errorf("%s: more than the description was cut", tool.Name)
+	}
 }
