@@ -46,6 +46,7 @@ func (h *Host) moved(old, next *View) {
 		now := next.byID[s.Declared.ID]
 		switch {
 		case status != trust.Trusted:
+			h.pool.Retire(before.Key())  // from now on nothing starts it
 			go h.pool.Stop(before.Key()) // ends with the server's teardown, which is bounded
 		case now == nil || !now.Declared.Enabled || !sameDeclaration(s.Declared, now.Declared):
 			h.pool.Retire(before.Key())

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"postern/pkg/catalog"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 )
@@ -67,10 +68,16 @@ func TestRemovedServerFinishesItsCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plain, nil)
 	s := w.session(false)
+	w.answered(s, tool("fake__echo", "{}"))
+	w.edit(s, declared("queue: 9"))
+	w.host.look() // what runs is still known after an edit that leaves it running
+	if p := s.View().Server("fake").Provenance; p != catalog.Live || w.starts() != 1 {
+		t.Errorf("it is %s, after %d starts", p, w.starts())
+	}
 	w.calls++
 	answer := make(chan Answer, 1)
 	go s.Do(context.Background(), tool("fake__slow", `{"ms":700}`), func(a Answer) { answer <- a }) // ends with the call
-	mcptest.WaitEvents(t, w.events, "call", 1)
+	mcptest.WaitEvents(t, w.events, "call", 2)
 	w.write("config/mcp.yaml", "version: 1"+allowAll)
 	w.host.look()
 	w.refused(s, tool("fake__echo", "{}"), UnknownTool)
@@ -157,7 +164,7 @@ func TestSettingsOfARunningServer(t *testing.T) {
 	cancel()
 	<-ended
 	w.edit(s, declared("idle_stop: 1s"))
-	w.answered(s, tool("fake__echo", "{}"))
+	w.host.look() // nobody calls
 	until(t, "it is stopped, for nobody calls it", func() bool { return w.alive() == 0 })
 }
 

@@ -59,9 +59,7 @@ func (i *Instance) settle(probe bool, f *upstream.Failure, answered bool) {
 		b.breaker.answered()
 		b.didWell()
 	case f != nil && i.counts(f):
-		if b.breaker.failed(time.Now(), probe) {
-			i.queue.flush(b.circuitOpen(time.Now()))
-		}
+		b.breaker.failed(time.Now(), probe) // who waits for a slot is refused once it has one
 	case probe:
 		b.breaker.released()
 	}
@@ -88,10 +86,6 @@ func (i *Instance) counts(f *upstream.Failure) bool {
 
 // notSent words why a call got no slot.
 func (i *Instance) notSent(err error, limit time.Duration) error {
-	var open *OpenError
-	if errors.As(err, &open) {
-		return err
-	}
 	f := &upstream.Failure{Word: upstream.Aborted, Server: i.server.ID, Phase: "queue", Detail: err.Error()}
 	switch {
 	case errors.Is(err, errQueueFull):

@@ -25,7 +25,7 @@ type berth struct {
 	tries    int         // deaths and failed starts since it last did well
 	retry    time.Time   // when the pool starts it again by itself, if wanted
 	held     time.Time   // until then nothing starts it
-	why      string      // how the last death came about
+	last     *Instance   // the one that died last; how may be known a moment later only
 }
 
 // entry is one process of one key: made before the process exists, so that
@@ -35,7 +35,7 @@ type entry struct {
 	gone     chan struct{} // closed when nothing of it is left
 	end      context.CancelFunc
 	own      bool // the pool started it by itself; guarded by Pool.mu, as is
-	ending   bool // end was called, or it died
+	ending   bool // end was called, or it died, or never came up
 	instance *Instance
 	err      error
 }
@@ -84,8 +84,8 @@ func (b *berth) didWell() { b.tries, b.retry = 0, time.Time{} }
 
 // died notes the end of a process that nobody had asked for. The fifth within a
 // minute holds the server down.
-func (b *berth) died(now time.Time, up time.Duration, why string) {
-	if up >= config.FlapWindow {
+func (b *berth) died(now time.Time, i *Instance) {
+	if now.Sub(i.since) >= config.FlapWindow {
 		b.didWell()
 	}
 	recent := b.deaths[:0]
@@ -94,7 +94,7 @@ func (b *berth) died(now time.Time, up time.Duration, why string) {
 			recent = append(recent, at)
 		}
 	}
-	b.deaths, b.why = append(recent, now), why
+	b.deaths, b.last = append(recent, now), i
 	b.again(now)
 	if len(b.deaths) >= config.FlapDeaths {
 		b.held = now.Add(config.FlapHold)
@@ -127,7 +127,7 @@ func (b *berth) heldDown(now time.Time) error {
 		return nil
 	}
 	if left := b.held.Sub(now); left > 0 {
-		return &HeldError{Server: b.server().ID, Deaths: len(b.deaths), Why: b.why, Left: seconds(left)}
+		return &HeldError{Server: b.server().ID, Deaths: len(b.deaths), Why: b.last.ending(), Left: seconds(left)}
 	}
 	b.held, b.deaths, b.tries = time.Time{}, nil, 0
 	return nil

@@ -47,13 +47,12 @@ func (b *breaker) admit(now time.Time) (ok, probe bool) {
 // answered: the server said something.
 func (b *breaker) answered() { *b = breaker{limit: b.limit} }
 
-// failed counts one failure; opened reports whether calls fail at once from now
-// on that did not before. A call that was sent before the breaker opened
+// failed counts one failure. A call that was sent before the breaker opened
 // decides nothing.
-func (b *breaker) failed(now time.Time, probe bool) (opened bool) {
+func (b *breaker) failed(now time.Time, probe bool) {
 	b.failures++
 	b.ofStart = false
-	return b.trip(now, probe)
+	b.trip(now, probe)
 }
 
 // startFailed counts a start that came to nothing. While the breaker is open,
@@ -64,13 +63,11 @@ func (b *breaker) startFailed(now time.Time) {
 	b.trip(now, b.open)
 }
 
-func (b *breaker) trip(now time.Time, probe bool) bool {
-	if b.open && !probe || b.limit.Failures <= 0 || !b.open && b.failures < b.limit.Failures {
-		return false
+// trip opens the breaker, for a new cooldown, where that is due.
+func (b *breaker) trip(now time.Time, probe bool) {
+	if b.open && probe || !b.open && b.failures >= b.limit.Failures {
+		b.open, b.probing, b.until = true, false, now.Add(b.limit.Cooldown)
 	}
-	opened := !b.open
-	b.open, b.probing, b.until = true, false, now.Add(b.limit.Cooldown)
-	return opened
 }
 
 // released: the probe was given up by its caller and decided nothing.

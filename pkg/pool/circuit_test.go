@@ -203,6 +203,26 @@ func TestFailedStartCountsOnce(t *testing.T) {
 	})
 }
 
+// A start that we gave up says nothing about the server.
+func TestGivenUpStartsDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, f := fakeWorld(t)
+		f.takes = time.Second
+		a := w.approve(w.server())
+		for range 9 {
+			got := make(chan error, 1)
+			go func() { got <- w.call("s", a) }() // ends with the start
+			synctest.Wait()
+			w.pool.Stop(a.Key())
+			failure(t, <-got, upstream.Aborted)
+		}
+		w.mustAnswer("s", a)
+		if f.started() != 10 {
+			t.Errorf("%d starts", f.started())
+		}
+	})
+}
+
 // The end of a connection counts once for all calls that ended with it.
 func TestDeathCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

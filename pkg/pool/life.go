@@ -83,7 +83,7 @@ func (p *Pool) bury(b *berth, e *entry) {
 		return
 	}
 	e.ending = true
-	b.died(time.Now(), time.Since(e.instance.since), e.instance.ending())
+	b.died(time.Now(), e.instance)
 	p.nudge()
 }
 

@@ -27,8 +27,8 @@ type queue struct {
 	turns       []string             // sessions with waiting calls, the next one first
 }
 
-// waiter is one waiting call; it gets one value, nil when it has a slot.
-type waiter struct{ turn chan error }
+// waiter is one waiting call; it gets one token, its slot.
+type waiter struct{ turn chan struct{} }
 
 func newQueue(slots, room int) *queue {
 	return &queue{slots: slots, room: room, lines: map[string][]*waiter{}}
@@ -36,7 +36,7 @@ func newQueue(slots, room int) *queue {
 
 // enter takes a slot, waiting for it at most limit and as long as ctx lives,
 // and says how long that took. A nil error is a slot, to be given back with
-// leave. Others are errQueueFull, errTooLong, ctx's cause, or what flush said.
+// leave. Others are errQueueFull, errTooLong and ctx's cause.
 func (q *queue) enter(ctx context.Context, session string, limit time.Duration) (time.Duration, error) {
 	q.mu.Lock()
 	if q.busy < q.slots && q.waiting == 0 {
@@ -48,7 +48,7 @@ func (q *queue) enter(ctx context.Context, session string, limit time.Duration) 
 		q.mu.Unlock()
 		return 0, errQueueFull
 	}
-	w := &waiter{turn: make(chan error, 1)}
+	w := &waiter{turn: make(chan struct{}, 1)}
 	q.add(session, w)
 	q.mu.Unlock()
 
@@ -57,15 +57,15 @@ func (q *queue) enter(ctx context.Context, session string, limit time.Duration) 
 	defer timer.Stop()
 	var err error
 	select {
-	case err = <-w.turn:
-		return time.Since(begin), err
+	case <-w.turn:
+		return time.Since(begin), nil
 	case <-timer.C:
 		err = errTooLong
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	if !q.remove(session, w) && <-w.turn == nil { // its turn came at this very moment
-		q.leave()
+	if !q.remove(session, w) {
+		q.leave() // its turn came at this very moment
 	}
 	return time.Since(begin), err
 }
@@ -85,19 +85,6 @@ func (q *queue) resize(slots, room int) {
 	defer q.mu.Unlock()
 	q.slots, q.room = slots, room
 	q.grant()
-}
-
-// flush ends every wait with err.
-func (q *queue) flush(err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, line := range q.lines {
-		for _, w := range line {
-			w.turn <- err
-		}
-	}
-	q.waiting, q.turns = 0, nil
-	clear(q.lines)
 }
 
 // add puts w behind those of its session. The caller holds mu, as it does for
@@ -124,7 +111,7 @@ func (q *queue) grant() {
 		}
 		q.waiting--
 		q.busy++
-		line[0].turn <- nil
+		line[0].turn <- struct{}{}
 	}
 }
 

@@ -279,7 +279,9 @@ func TestRetire(t *testing.T) {
 func TestRemovedWhileWaitingForRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, f := fakeWorld(t)
-		a := w.approve(w.server())
+		srv := w.server()
+		srv.RestartDelay = time.Second // sooner than the owner is asked without a reason
+		a := w.approve(srv)
 		looks := 0
 		w.pool.o.Look = func() { looks++; w.pool.Retire(a.Key()) }
 		w.mustAnswer("s", a)
@@ -330,6 +332,9 @@ func TestUnnoticedDeath(t *testing.T) {
 		}
 		if f.started() != 2 || old.received() != 1 {
 			t.Errorf("%d starts; the dead one got %d calls", f.started(), old.received())
+		}
+		if why := w.pool.berths[a.Key()].last.ending(); !strings.Contains(why, "exit status 3") {
+			t.Errorf("what is known of its end is %q", why) // it was not known yet when it was noticed
 		}
 	})
 }
