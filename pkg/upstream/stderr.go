@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -17,14 +16,13 @@ import (
 const recentBytes = 4 * config.StderrTail
 
 // stderrLog keeps what the server says beside the protocol, without secrets: the
-// last of it in memory, all of it in a file of bounded size. A nil file is fine.
+// last of it in memory, all of it in a file of bounded size.
 // It works line by line, since a secret may come in two pieces.
 type stderrLog struct {
-	path  string
 	ended chan struct{} // closed when stderr has ended
+	file  *state.Rolling
 
 	mu      sync.Mutex
-	file    *os.File
 	recent  []byte
 	stderr  *secret.Lines
 	stdout  *secret.Lines
@@ -38,9 +36,9 @@ type stderrLog struct {
 // newStderrLog opens path. A log that cannot be written must not keep a server
 // from running, so it is left out then (C6).
 func newStderrLog(path string, r *secret.Redactor) *stderrLog {
-	l := &stderrLog{path: path, ended: make(chan struct{}), stderr: r.Lines(), stdout: r.Lines()}
+	l := &stderrLog{file: &state.Rolling{}, ended: make(chan struct{}), stderr: r.Lines(), stdout: r.Lines()}
 	if path != "" {
-		l.file, _ = state.AppendFile(path)
+		l.file, _ = state.OpenRolling(path, config.StderrLogBytes)
 	}
 	return l
 }
@@ -118,7 +116,7 @@ func (l *stderrLog) noise(line []byte) {
 func (l *stderrLog) note(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.write("postern: " + time.Now().UTC().Format(time.RFC3339) + " " + text + "\n")
+	_ = l.file.Append([]byte("postern: " + time.Now().UTC().Format(time.RFC3339) + " " + text + "\n"))
 }
 
 // add remembers the line recent and writes text. The caller holds mu.
@@ -127,29 +125,7 @@ func (l *stderrLog) add(recent, text string) {
 	if cut := len(l.recent) - recentBytes; cut > 0 {
 		l.recent = append(l.recent[:0], l.recent[cut:]...)
 	}
-	l.write(text)
-}
-
-// write appends to the file, which begins anew when it would grow too long. The
-// first error ends it. The caller holds mu.
-func (l *stderrLog) write(text string) {
-	if l.file == nil {
-		return
-	}
-	fi, err := l.file.Stat()
-	if err == nil && fi.Size()+int64(len(text)) > config.StderrLogBytes {
-		l.file.Close()
-		if err = os.Rename(l.path, l.path+".1"); err == nil {
-			l.file, err = state.AppendFile(l.path)
-		}
-	}
-	if err == nil {
-		_, err = io.WriteString(l.file, text)
-	}
-	if err != nil {
-		l.file.Close()
-		l.file = nil
-	}
+	_ = l.file.Append([]byte(text)) // what cannot be kept is dropped (C6)
 }
 
 // finish writes how the process ended and closes the file. The pipe is closed by
@@ -161,12 +137,7 @@ func (l *stderrLog) finish(t Teardown) {
 		text = "not ended: " + t.Reason + ", process group " + itoa(t.PGID)
 	}
 	l.note(text)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file != nil {
-		l.file.Close()
-		l.file = nil
-	}
+	l.file.Close()
 }
 
 // tail is the last of what was said, fit for a message.
