@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -263,4 +264,34 @@ func TestEndOfSessionEndsTheWant(t *testing.T) {
 	if n := w.starts(); n != 1 {
 		t.Errorf("%d processes", n)
 	}
+}
+
+// MB-041: a command that stands for something outside its process group, as the
+// CLI of a container does, is given the time to end it before it is killed.
+func TestMB041ContainerIsStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	srv := w.server("-fault", "ignore-eof")
+	srv.Command = w.script(`cd '` + w.dir + `'
+env -i setsid sleep 60 & container=$!
+echo $container > container
+exec 3<&0
+$FAKE "$@" <&3 & server=$!
+trap 'kill $container; sleep 1; kill $server; exit 143' TERM
+wait`)
+	a := w.approve(srv)
+	w.mustAnswer("s", a)
+	raw, err := os.ReadFile(filepath.Join(w.dir, "container"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil || !alive(pid) {
+		t.Fatalf("container %s: %v", raw, err)
+	}
+	w.pool.Stop(a.Key())
+	if alive(pid) {
+		t.Error("the container outlives its command")
+	}
+	w.nothingAlive()
 }

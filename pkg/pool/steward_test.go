@@ -373,3 +373,33 @@ func TestManyDeaths(t *testing.T) {
 		}
 	})
 }
+
+// MB-045: a process that could not be made is tried again later, by itself for
+// whoever wants the server up; the others do not notice.
+func TestMB045SpawnFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, f := fakeWorld(t)
+		healthy := w.approve(w.server("-ttl", "1"))
+		w.mustAnswer("s", healthy)
+		f.fails(func(n int) error {
+			if n < 4 {
+				return &upstream.Failure{Word: upstream.Spawn, Server: "fake", Phase: "spawn", Detail: "the limit of processes is reached"}
+			}
+			return nil
+		})
+		srv := w.server()
+		srv.Start, srv.RestartDelay = "eager", time.Second
+		a := w.approve(srv)
+		w.pool.Want("s", a)
+		after(0)
+		f1 := failure(t, w.call("s", a), upstream.Spawn)
+		if f1.Sent || !strings.Contains(f1.Error(), "limit of processes") {
+			t.Errorf("got %+v", f1)
+		}
+		w.mustAnswer("s", healthy)
+		after(10 * time.Second)
+		if w.pool.Running(a.Key()) == nil || f.started() != 5 {
+			t.Errorf("%d starts", f.started())
+		}
+	})
+}
