@@ -3,6 +3,7 @@ package pkg
 import (
 	"bytes"
 	"math/rand"
+	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -147,4 +148,28 @@ func childrenOf(pid int) (pids []int) {
 		}
 	}
 	return pids
+}
+
+// MB-041: a container belongs to a daemon and not to us; only the program that
+// started it can end it. It gets its SIGTERM, and the time to do so.
+func TestFaultContainer(t *testing.T) {
+	f := newFault(t)
+	f.write("bin/docker", `#!/bin/sh
+exec 3<&0
+"$FAKE" "$@" <&3 &
+trap 'sleep 1; echo stopped >>"$HOME/docker.log"; exit 0' TERM
+while :; do wait; sleep 0.1; done
+`)
+	if err := os.Chmod(f.path("bin/docker"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.declare("box [-fault, ignore-eof]")
+	config := strings.Replace(readFile(f.path(".config/postern/mcp.yaml")), f.fake, f.path("bin/docker"), 1)
+	f.write(".config/postern/mcp.yaml", config)
+	a := f.agent()
+	f.call(a, "box__echo", "")
+	f.sound(a)
+	if log := readFile(f.path("docker.log")); log != "stopped\n" {
+		t.Errorf("the container was left alone: %q", log)
+	}
 }
