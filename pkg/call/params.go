@@ -34,15 +34,22 @@ func argumentsOf(params []byte) []byte {
 }
 
 // upstreamParams are params that were checked with the server's own tool name,
-// and where in them the caller's progress token stands.
+// without arguments that are null, which many servers refuse (MB-079), and where
+// in them the caller's progress token stands.
 func upstreamParams(params []byte, tool string) ([]byte, wire.Span, error) {
-	var spans [2]wire.Span
+	var spans [3]wire.Span
 	if len(params) == 0 {
 		params = []byte("{}")
 	}
-	names := []string{"name", "_meta"}
+	names := []string{"name", "_meta", "arguments"}
 	if err := wire.Lookup(params, names, spans[:]); err != nil {
 		return nil, wire.Span{}, err
+	}
+	if string(spans[2].Of(params)) == "null" {
+		params = wire.Splice(params, wire.Edit{Span: spans[2], New: []byte("{}")})
+		if err := wire.Lookup(params, names, spans[:]); err != nil { // they moved
+			return nil, wire.Span{}, err
+		}
 	}
 	name := wire.Quote(tool)
 	if spans[0].Ok() {

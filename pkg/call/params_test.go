@@ -7,8 +7,8 @@ import (
 	"postern/pkg/wire"
 )
 
-// R4, R2: the name is spliced in, the token is found, every other byte stays;
-// what two readers could understand differently is refused.
+// R4, R2, MB-079: the name is spliced in, arguments are no null, the token is
+// found, every other byte stays; what two readers could understand differently is refused.
 func TestUpstreamParams(t *testing.T) {
 	for _, c := range []struct{ in, want, token string }{
 		{``, `{"name":"get"}`, ""},
@@ -20,6 +20,9 @@ func TestUpstreamParams(t *testing.T) {
 		{`{"name":"n","_meta":{"x":{"progressToken":1},"progressToken":9007199254740993}}`, `{"name":"get","_meta":{"x":{"progressToken":1},"progressToken":9007199254740993}}`, `9007199254740993`},
 		{`{"_meta":{"progressToken":5}}`, `{"name":"get","_meta":{"progressToken":5}}`, "5"},
 		{`{"_meta":[],"name":1}`, `{"_meta":[],"name":"get"}`, ""},
+		{`{"name":"n", "arguments": null ,"x":null}`, `{"name":"get", "arguments": {} ,"x":null}`, ""},
+		{`{"\u0061rguments":null,"_meta":{"progressToken":5},"name":"n"}`, `{"\u0061rguments":{},"_meta":{"progressToken":5},"name":"get"}`, "5"},
+		{`{"arguments":{"arguments":null}}`, `{"name":"get","arguments":{"arguments":null}}`, ""},
 		{`{"_meta":null}`, `{"name":"get","_meta":null}`, ""},
 		{`{"unknown":{"a":[1e400]},"name":"n"}`, `{"unknown":{"a":[1e400]},"name":"get"}`, ""},
 	} {

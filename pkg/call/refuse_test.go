@@ -99,7 +99,7 @@ func TestRefusalsStartNothing(t *testing.T) {
 	}
 }
 
-// MB-069, R50: a class that nobody vouched for is asked about, and a person has
+// R50: a class that nobody vouched for is asked about, and a person has
 // to agree to what an ask pattern names; the remedy says how that goes away.
 func TestAskIsRefused(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@
 //
 //	request, tools/call    id                  own id towards the server; the agent's bytes come back
 //	request, tools/call    params.name         the server's own name for the tool (R60)
+//	request, tools/call    params.arguments    null becomes {}: some clients write none so, and servers refuse it
 //	request, tools/call    params._meta.progressToken
 //	                                           own token, unique on the connection; the agent's bytes come back in progress (R45)
 //	request, tools/call    params._meta        for a modern server: protocolVersion, clientInfo, clientCapabilities
