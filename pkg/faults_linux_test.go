@@ -148,7 +148,7 @@ func (f *fault) kill(pid int, sig syscall.Signal) {
 
 // sound ends the agents and wants what must hold after every fault: no process
 // is left, nothing was executed twice, and every line of the log is a row that
-// mcp-log shows. (That standard output holds the protocol only is what
+// mcp-log shows. (That standard output holds the protocol only, MB-067, is what
 // mcptest.Agent looks at.) It returns the rows.
 func (f *fault) sound(agents ...*mcptest.Agent) []row {
 	f.t.Helper()

@@ -135,7 +135,8 @@ func TestFaultServerDoesNotRead(t *testing.T) {
 }
 
 // Floods of notifications, of stderr and of noise on stdout, while calls of
-// another server and of the same one go on. Memory and logs stay bounded.
+// another server and of the same one go on. Memory and logs stay bounded (R3,
+// MB-036, MB-071).
 func TestFaultFlood(t *testing.T) {
 	f := newFault(t, "a [] restart_delay: 50ms", "b")
 	a := f.agent()
@@ -184,7 +185,7 @@ func TestFaultFlood(t *testing.T) {
 	}
 }
 
-// What a server says wrong fails at most its own call (R2, R3).
+// What a server says wrong fails at most its own call (R2, R3, MB-065).
 func TestFaultServerGarbage(t *testing.T) {
 	f := newFault(t, "a [-fault, banner, -fault, noise=2] timeout: 20s, restart_delay: 50ms", "b")
 	a := f.agent()

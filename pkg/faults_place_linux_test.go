@@ -175,7 +175,7 @@ func TestFaultFileLimit(t *testing.T) {
 }
 
 // A home that cannot be written: calls are made, without log and cache, and each
-// is said once (C6).
+// is said once (C6, MB-184).
 func TestFaultReadOnlyHome(t *testing.T) {
 	f := newFault(t, "a", "b")
 	f.run(0, "mcp-catalog", "refresh", "a")
@@ -202,6 +202,30 @@ func TestFaultReadOnlyHome(t *testing.T) {
 		t.Errorf("%d executions of 7 calls", n)
 	}
 	f.nothingLeft()
+}
+
+// MB-184: files stand where the folders for state and cache should be, or nobody
+// says where they are. The first costs log and cache only; of the second it is
+// said what to set.
+func TestFaultNoPlaces(t *testing.T) {
+	f := newFault(t, "a")
+	f.write(".local/state/postern", "no folder")
+	f.write(".cache/postern", "no folder")
+	a := f.agent()
+	f.call(a, "a__echo", "")
+	a.Close()
+	if said := a.Stderr(); strings.Count(said, "not a directory") != 2 || strings.Count(said, "\n") > 3 {
+		t.Errorf("said: %s", said)
+	}
+	f.run(0, "mcp-call", "a", "echo", "n:=-1")
+	if n := len(f.executed()); n != 2 {
+		t.Errorf("%d executions", n)
+	}
+	f.nothingLeft()
+	f.env = []string{"PATH=/usr/bin"}
+	if _, said := f.run(1, "mcp-serve"); !strings.Contains(said, "HOME is") || !strings.Contains(said, "set POSTERN_CONFIG_DIR") {
+		t.Errorf("said: %s", said)
+	}
 }
 
 // readOnly makes the home a file system that cannot be written, all but the

@@ -117,7 +117,8 @@ func projectServer(h *home, extra string) {
 
 // TestProjectIsInert: a repository's server starts nothing, whatever is run in
 // the repository, until its record exists; then an edit of its arguments, of a
-// file they name, or of the executable takes the approval away (S1, C51, C52).
+// file they name, or of the executable takes the approval away (S1, C51, C52,
+// MB-188, MB-190, MB-193).
 func TestProjectIsInert(t *testing.T) {
 	for _, change := range []struct {
 		name, word string
@@ -185,7 +186,7 @@ func TestProjectIsInert(t *testing.T) {
 	}
 }
 
-// TestRevokeHoldsForOpenSessions: the next call is refused (R90).
+// TestRevokeHoldsForOpenSessions: the next call is refused (R90, MB-196).
 func TestRevokeHoldsForOpenSessions(t *testing.T) {
 	h := newHome(t)
 	h.write("project/.mcp.json", `{"mcpServers":{"docs":{"command":"$FAKE","args":["-events","$HOME/events"]}}}`)

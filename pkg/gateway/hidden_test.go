@@ -49,7 +49,7 @@ const secretTools = `[{"name":"open_sesame","title":"Sesame","description":"Sesa
 
 // A tool that may not be used is unreachable and invisible by every path: list,
 // instructions, search, describe, call_tool, a direct call, and the names that a
-// mistake is answered with (R54, R64).
+// mistake is answered with (R54, R64, MB-204).
 func TestDeniedToolsAreHiddenByEveryPath(t *testing.T) {
 	servers := "version: 1\nservers:\n  fake: {command: $FAKE, args: [-events, $WORK/events, -tools, $WORK/tools.json]%s}\n  open: {command: $FAKE, args: [-tools, $WORK/open.json]}\n"
 	for name, c := range map[string]struct {
