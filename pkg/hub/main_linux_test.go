@@ -155,7 +155,7 @@ func prepare(t *testing.T, env []string, args ...string) *kept {
 	k := &kept{Cmd: exec.Command(os.Args[0], args...), t: t, ended: make(chan struct{})}
 	k.Env = append(append(os.Environ(), programVariable+"=1"), env...)
 	k.Stderr, k.WaitDelay = &k.stderr, time.Second
-	in, err := k.StdinPipe()
+	r, in, err := os.Pipe() // not the Cmd's own: it closes that when the keeper ends
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +163,11 @@ func prepare(t *testing.T, env []string, args ...string) *kept {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.in, k.out, k.Stdout = in, bufio.NewReader(out), w
-	t.Cleanup(func() { out.Close() })
+	k.Stdin, k.in, k.out, k.Stdout = r, in, bufio.NewReader(out), w
+	t.Cleanup(func() {
+		out.Close()
+		in.Close()
+	})
 	return k
 }
 
@@ -172,6 +175,7 @@ func (k *kept) start() {
 	k.t.Helper()
 	err := k.Start()
 	_ = k.Stdout.(*os.File).Close()
+	_ = k.Stdin.(*os.File).Close()
 	if err != nil {
 		k.t.Fatal(err)
 	}
