@@ -77,8 +77,8 @@ func (v *View) Look(exposed string) (*Tool, *Refusal) {
 	if r := v.refuse(c.server, c.name); r != nil {
 		return nil, r.at(StepResolve)
 	}
-	if changed := c.server.changed; changed != nil {
-		return nil, refusalOf(c.server, c.name, changed)
+	if c.server.changed != nil {
+		return nil, notTrusted(c.server, c.name, trust.Stale, nil).at(StepResolve)
 	}
 	if c.tool == nil {
 		return nil, c.unknownOrUnlisted().at(StepResolve)

@@ -88,6 +88,18 @@ func TestLook(t *testing.T) {
 			t.Errorf("%s: got %+v, want %s", name, r, want)
 		}
 	}
+	// R64: of a server that changed after its approval no more than that is told.
+	w.allow("docs", config.ClassExecute)
+	w.list(true, "docs")
+	if _, r := s.View().Look("docs__echo"); r != nil {
+		t.Errorf("approved: %v", r)
+	}
+	w.write("project/.mcp.json", strings.Replace(repository, `"-events"`, `"-life","1m","-events"`, 1))
+	until(t, "a stale declaration", func() bool {
+		_, r := s.View().Look("docs__echo")
+		return r != nil && r.Word == Stale && !strings.Contains(r.Message, "(") && strings.HasPrefix(r.Remedy, AskUser)
+	})
+	starts++ // that of w.list
 	if w.starts() != starts {
 		t.Error("looking started a server")
 	}

@@ -110,7 +110,10 @@ func TestSearch(t *testing.T) {
 func TestSearchIgnoresHiddenTools(t *testing.T) {
 	tools := []string{named1("alpha_beta", "alpha"), named1("beta", "alpha beta gamma"), named1("gamma", "alpha")}
 	more := append(slices.Clone(tools), named1("secret", "alpha beta gamma"))
-	for _, query := range []string{"alpha beta", "gamma", "beta", "alph"} {
+	tools = append(tools, named1("one_uno", ""), named1("two_dos", ""))
+	more = append(more, named1("one_uno", ""), named1("two_dos", ""))
+	more[3] = named1("secret", "alpha beta gamma uno one")
+	for _, query := range []string{"alpha beta", "gamma", "beta", "alph", "one two", "uno dos"} {
 		with := names(Search([]Part{searchable(t, "x", "secret", more...)}, query))
 		without := names(Search([]Part{searchable(t, "x", "", tools...)}, query))
 		if with != without {

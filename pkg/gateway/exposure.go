@@ -113,13 +113,13 @@ func (t *toolSet) add(v *call.View, tools ...*ownTool) {
 	}
 }
 
-// warm makes the indexes that searches of a view need, so that no request waits
+// warm makes the indexes that searches in a set need, so that no request waits
 // for them.
-func (s *session) warm(v *call.View) {
-	if s.exposure(v).Mode == full {
+func (s *session) warm(t *toolSet) {
+	if t.mode == full {
 		return
 	}
-	for _, srv := range v.Servers {
+	for _, srv := range t.view.Servers {
 		if s.ctx.Err() == nil && srv.Catalog != nil {
 			srv.Catalog.Index()
 		}

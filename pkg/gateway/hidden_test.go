@@ -209,3 +209,23 @@ func TestCancelThroughCallTool(t *testing.T) {
 		}
 	}
 }
+
+// A policy may take call_tool itself away: then nothing is called through it, and
+// the row says what was refused.
+func TestCallToolDenied(t *testing.T) {
+	for pattern, word := range map[string]string{`deny: ["gateway/call_tool"]`: "policy_denied", `ask: ["gateway/*"]`: "approval_required"} {
+		w := newWorld(t, strings.Replace(plainConfig, "exposure: full", pattern+", exposure: lazy", 1), nil)
+		a := w.connect(Options{})
+		a.Initialize()
+		line := a.Expect(a.Request("tools/call", mcptest.CallParams("call_tool", `{"name":"fake__echo"}`))).ErrorBytes()
+		if !bytes.Contains(line, []byte(`"`+word+`"`)) {
+			t.Errorf("%s: %s", pattern, line)
+		}
+		if r := w.rows(1); len(r) != 1 || r[0].Upstream != "gateway" || r[0].Tool != "call_tool" || r[0].Word != word {
+			t.Errorf("%s: %+v", pattern, r)
+		}
+		for _, call := range mcptest.Events(t, w.path("events"), "call") {
+			t.Errorf("%s: the server was called: %s", pattern, call.Data)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func (s *session) initialize(m wire.Message) []byte {
 		s.mu.Unlock()
 	}
 	set := s.tools()
-	s.wg.Go(func() { s.guard(func() { s.warm(set.view) }) }) // ends with the last index, some milliseconds a server
+	s.wg.Go(func() { s.guard(func() { s.warm(set) }) }) // ends with the last index, some milliseconds a server
 	result := initializeResult(revision, s.g.version, instructions(set.view, set.mode))
 	return wire.ResultLine(m.IDBytes(), result)
 }

@@ -138,7 +138,7 @@ func (s *session) announceChanges() {
 		case <-timer.C:
 		}
 		set := s.tools()
-		s.warm(set.view)
+		s.warm(set)
 		s.mu.Lock()
 		tell := s.listed != "" && s.listed != set.digest
 		if tell {
