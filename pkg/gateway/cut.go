@@ -59,7 +59,7 @@ func (c *cutting) take(list []block, room int) {
 			continue
 		}
 		text := b.text.Of(b.raw)
-		_, size := measure(text, len(text))
+		size := decodedSize(text)
 		if !first {
 			c.total++ // the newline of resultText
 		}

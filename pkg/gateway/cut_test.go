@@ -21,6 +21,7 @@ func FuzzText(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, quoted []byte) {
+		quoted = bytes.TrimSpace(quoted) // a span is the value alone
 		if _, err := wire.Parse(append(append([]byte(`{"jsonrpc":"2.0","method":`), quoted...), '}')); err != nil && !strings.Contains(err.Error(), "surrogate") || len(quoted) < 2 || quoted[0] != '"' {
 			return
 		}
@@ -32,6 +33,9 @@ func FuzzText(f *testing.F) {
 		writeDecoded(&got, quoted)
 		if got.String() != want {
 			t.Fatalf("%s: %q, want %q", quoted, got.String(), want)
+		}
+		if n := decodedSize(quoted); n != len(want) {
+			t.Fatalf("%s: %d bytes, want %d", quoted, n, len(want))
 		}
 		for room := range len(quoted) {
 			taken, decoded := measure(quoted, room)
@@ -209,5 +213,19 @@ func TestCheckPath(t *testing.T) {
 		if err := checkPath(path); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
 		}
+	}
+}
+
+// BenchmarkCut is a result of 1 MiB on its way to an agent that gets 16 KiB.
+func BenchmarkCut(b *testing.B) {
+	for name, text := range map[string]string{"plain": strings.Repeat("some text ", 1<<20/10), "lines": strings.Repeat(`a line of text\n`, 1<<20/16)} {
+		raw := []byte(`{"content":[{"type":"text","text":"` + text + `"}]}`)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			for b.Loop() {
+				p, _ := call.ReadResult(raw)
+				planCut(raw, p, 16<<10, false).result("note")
+			}
+		})
 	}
 }

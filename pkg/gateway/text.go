@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -121,7 +122,7 @@ func character(quoted []byte, i int) (r rune, n int) {
 	if !utf16.IsSurrogate(r) {
 		return r, 6
 	}
-	if rest := quoted[i+6:]; len(rest) > 6 && rest[0] == '\\' && rest[1] == 'u' {
+	if rest := quoted[i+6:]; len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
 		if both := utf16.DecodeRune(r, hexRune(rest[2:])); both != utf8.RuneError {
 			return both, 12
 		}
@@ -152,4 +153,17 @@ func measure(quoted []byte, room int) (taken, decoded int) {
 		taken, decoded, i = taken+n, decoded+utf8.RuneLen(r), i+n
 	}
 	return taken, decoded
+}
+
+// decodedSize is how many bytes a checked JSON string decodes to.
+func decodedSize(quoted []byte) (n int) {
+	rest := quoted[1 : len(quoted)-1]
+	for {
+		i := bytes.IndexByte(rest, '\\')
+		if i < 0 {
+			return n + len(rest)
+		}
+		r, taken := character(rest, i)
+		n, rest = n+i+utf8.RuneLen(r), rest[i+taken:]
+	}
 }
