@@ -68,7 +68,7 @@ func TestBrokenTrustFile(t *testing.T) {
 		w.write("config/trust.json", bad)
 		w.refused(s, tool("docs__echo", "{}"), Untrusted)
 		w.answered(s, tool("fake__echo", "{}"))
-		if s.View() != s.View() {
+		if before := s.View(); s.View() != before {
 			t.Error("each look makes another view")
 		}
 		w.refused(w.session(true), tool("docs__echo", "{}"), Untrusted)

@@ -26,7 +26,7 @@ func CheckPattern(text string) error {
 	}
 	if after, ok := strings.CutPrefix(text, "exec:"); ok {
 		if after == "" {
-			return errors.New("a command pattern must follow exec:")
+			return errors.New("exec: must be followed by a command pattern")
 		}
 		return nil
 	}

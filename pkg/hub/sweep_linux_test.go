@@ -156,18 +156,25 @@ func TestSweepOfStubborn(t *testing.T) {
 		mcptest.WaitEvents(t, events, "start", 1)
 		return id
 	}
-	id := start()
-	begin := time.Now()
-	found, left := Sweep(t.Context())
-	took := time.Since(begin)
-	mustEnd(t, "ignores SIGTERM", id)
-	if found < 1 || left != 0 || took < config.TermGrace || took > config.TermGrace+config.KillGrace {
-		t.Errorf("found %d, left %d after %v", found, left, took)
+	// Whoever starts servers sweeps, other tests' commands too: one of them may
+	// have been at this process already.
+	for try := 1; ; try++ {
+		id := start()
+		begin := time.Now()
+		found, left := Sweep(t.Context())
+		took := time.Since(begin)
+		mustEnd(t, "ignores SIGTERM", id)
+		if found >= 1 && left == 0 && took >= config.TermGrace && took <= config.TermGrace+config.KillGrace {
+			break
+		}
+		if t.Logf("found %d, left %d after %v", found, left, took); try == 3 {
+			t.Fatal("three times not as the ladder has it")
+		}
 	}
 	start()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	begin = time.Now()
+	begin := time.Now()
 	if Sweep(ctx); time.Since(begin) > config.TermGrace {
 		t.Errorf("it took %v to give up", time.Since(begin))
 	}
