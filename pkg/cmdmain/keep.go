@@ -16,8 +16,8 @@ import (
 
 // process is what Main knows of the process that an Env belongs to.
 type process struct {
-	leash   *hub.Leash // nil when it has no keeper
-	release func()     // gives its signals back
+	leash   *hub.Leash  // nil when it has no keeper
+	release func() bool // gives its signals back, and tells whether one came
 }
 
 // Keep runs the part of a command that may start servers. As a process it first
@@ -37,8 +37,7 @@ func (e *Env) Keep(do func() error) error {
 			Args: append([]string{os.Args[0]}, e.Args...), Environ: e.Environ, Terminal: e.onTerminal(),
 		})
 		if err == nil {
-			e.process.release()
-			return e.ended(keeper.Wait())
+			return e.ended(keeper.Wait(e.process.release()))
 		}
 		if !errors.Is(err, errors.ErrUnsupported) {
 			e.Sayf("no keeper: %v; after a kill -9 servers that left their process group may survive", err)

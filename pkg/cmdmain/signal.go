@@ -20,8 +20,8 @@ const grace = 20 * time.Second
 // the end of the grace, calls exit at once. A keeper's word counts as a signal;
 // beside a terminal both come for one, and the greater number of the two holds.
 // Below a keeper SIGTERM counts once: at the keeper's death several come.
-// stop undoes it and waits for nothing; it may be called again.
-func notify(parent context.Context, leash *hub.Leash, exit func(int)) (ctx context.Context, stop func()) {
+// stop undoes it and tells whether there was an interrupt; it may be called again.
+func notify(parent context.Context, leash *hub.Leash, exit func(int)) (ctx context.Context, stop func() bool) {
 	ctx, cancel := context.WithCancel(parent)
 	arrived := make(chan os.Signal, 2)
 	for _, s := range endSignals() {
@@ -34,16 +34,19 @@ func notify(parent context.Context, leash *hub.Leash, exit func(int)) (ctx conte
 	if leash != nil {
 		handed = leash.Ends
 	}
-	done := make(chan struct{})
+	done, ended := make(chan struct{}), make(chan struct{})
 	go func() { // ends when stop is called, or with the process
+		defer close(ended)
 		if interrupts(arrived, handed, done, cancel) {
 			exit(int(Interrupted))
 		}
 	}()
-	return ctx, sync.OnceFunc(func() {
+	return ctx, sync.OnceValue(func() bool {
+		defer cancel()
 		signal.Stop(arrived)
 		close(done)
-		cancel()
+		<-ended // at once
+		return len(arrived) > 0 || ctx.Err() != nil
 	})
 }
 

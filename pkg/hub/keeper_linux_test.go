@@ -159,6 +159,18 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// A signal that came before the keeper could listen is handed down.
+func TestInterruptedBefore(t *testing.T) {
+	k := keep(t, nil, "interrupted").ready()
+	if got := k.line(); got != "handed" {
+		t.Errorf("%q", got)
+	}
+	_ = k.in.Close()
+	if code := k.end(); code != 0 {
+		t.Errorf("ended with %d", code)
+	}
+}
+
 // Stopping stops both, continuing continues both, and nothing is lost by it.
 func TestStop(t *testing.T) {
 	k := keep(t, nil, "listen").ready()

@@ -14,4 +14,4 @@ func Attach() *Leash { return nil }
 func Start(Options) (*Keeper, error) { return nil, errors.ErrUnsupported }
 
 // Wait is never reached.
-func (*Keeper) Wait() End { return End{} }
+func (*Keeper) Wait(bool) End { return End{} }

@@ -127,10 +127,14 @@ func letGo() {
 // Wait waits until the command has ended, ends what is left below, and tells how
 // it was. A command that was told to end and has not after 25 s is killed; what
 // is left then is given TermGrace and KillGrace. A second signal to end, at any
-// time, leaves TermGrace out.
-func (k *Keeper) Wait() End {
+// time, leaves TermGrace out. interrupted says that one came before Start
+// listened.
+func (k *Keeper) Wait(interrupted bool) End {
 	defer k.deaf()
 	defer k.pipe.Close()
+	if interrupted && len(k.signals) == 0 { // else it came to both
+		k.signals <- unix.SIGTERM
+	}
 	var overdue <-chan time.Time
 	for {
 		select {

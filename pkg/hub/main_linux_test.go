@@ -47,7 +47,7 @@ func program(verb string, args []string) int {
 			return 99
 		}
 		k.patience = time.Second
-		end := k.Wait()
+		end := k.Wait(verb == "interrupted")
 		fmt.Fprintf(os.Stderr, "end %d %d %d\n", end.Status, int(end.Signal), end.Left)
 		return end.Status
 	}
@@ -61,7 +61,7 @@ func program(verb string, args []string) int {
 		select {}
 	case "tell":
 		tell(leash)
-	case "listen":
+	case "listen", "interrupted":
 		listen(leash)
 	case "deaf":
 		signal.Ignore(syscall.SIGTERM)
