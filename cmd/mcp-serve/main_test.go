@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	commands := mcptest.Commands()
-	commands["mcp-serve"] = main
+	commands["mcp-serve"], commands["patient"] = main, patient
 	testscript.Main(m, commands)
 }
 
