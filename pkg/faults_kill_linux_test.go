@@ -78,7 +78,7 @@ func TestFaultServeKilled(t *testing.T) {
 
 // mcp-call and mcp-catalog own servers too.
 func TestFaultCommandsKilled(t *testing.T) {
-	f := newFault(t, "a [-fault, grandchild=session]", "slow [-fault, start-delay=10s]")
+	f := newFault(t, "a [-fault, grandchild=hidden]", "slow [-fault, start-delay=10s]")
 	for _, args := range [][]string{
 		{"mcp-call", "a", "never", `--args={"n":-1}`}, {"mcp-call", "a", "never", `--args={"n":-2}`},
 		{"mcp-catalog", "refresh"}, {"mcp-catalog", "refresh"},
@@ -105,7 +105,7 @@ func TestFaultCommandsKilled(t *testing.T) {
 // Kill -9 at any moment of a session's first 60 ms, of either process, leaves
 // nothing and damages nothing that a later session needs.
 func TestFaultKilledAtAnyMoment(t *testing.T) {
-	f := newFault(t, "a", "b [-fault, grandchild=session]")
+	f := newFault(t, "a [-fault, grandchild=hidden]", "b [-fault, grandchild=session]")
 	r := rand.New(rand.NewSource(2))
 	for i := range 16 {
 		a := mcptest.Start(t, f.command("mcp-serve"))

@@ -19,9 +19,10 @@ import (
 
 // The tests of faults_*_test.go run the real commands against fake servers, do
 // something bad, and want the same of all of them when it is over: see sound.
-// Each is bounded by mcptest.Bound for every wait. A jump of the clock cannot be
-// made for a whole process; package calllog, catalog and pool take their clocks
-// as an option and have those tests.
+// Each is bounded by mcptest.Bound for every wait. The clock of a whole process
+// cannot be made to jump; whatever writes down times takes its clock as an option
+// and is tested by that (calllog.Options.Now, catalog.NewStore and the gateway's
+// kept results), and what only waits counts on the monotonic clock.
 
 // fault is a scratch home whose servers are told what to do wrong.
 type fault struct {
@@ -169,8 +170,9 @@ func (f *fault) sound(agents ...*mcptest.Agent) []row {
 }
 
 // nothingLeft wants every process of this home to end: the commands, the servers
-// and what these started. All of them have its path in their environment or in
-// their arguments.
+// and what these started. All of them have its path in their environment, or that
+// of the events in their arguments. What carries a mark may also be ended by the
+// sweep of another test's command; what hides is only ended by its own keeper.
 func (f *fault) nothingLeft() {
 	f.t.Helper()
 	var left []string
@@ -187,7 +189,7 @@ func (f *fault) processes() (found []string) {
 	for _, dir := range pids {
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if bytes.Contains(environ, []byte(f.dir)) || bytes.Contains(cmdline, []byte(f.dir)) {
+		if bytes.Contains(environ, []byte(f.dir)) || bytes.Contains(cmdline, []byte(f.dir)) || bytes.Contains(cmdline, []byte(f.events)) {
 			found = append(found, dir+" "+strings.ReplaceAll(string(cmdline), "\x00", " "))
 		}
 	}
