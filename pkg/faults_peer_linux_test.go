@@ -296,3 +296,82 @@ func TestFaultHalfRequest(t *testing.T) {
 	}
 	f.sound()
 }
+
+// An agent that asks for far more than is allowed at a time: each call has one
+// answer, what is refused is not executed, and each that was looked at has a row.
+func TestFaultAgentFloods(t *testing.T) {
+	f := newFault(t, "a [] queue: 16")
+	a := f.agent()
+	f.call(a, "a__echo", "")
+	var ids []string
+	for range 3000 {
+		ids = append(ids, f.ask(a, "a__slow", `,"ms":1`))
+	}
+	made, refused := 1, 0
+	for _, id := range ids {
+		switch m := a.Expect(id); word(m) {
+		case "":
+			made++
+		case "overload":
+			refused++
+		default:
+			if !bytes.Contains(m.ErrorBytes(), []byte("requests are under way")) {
+				t.Errorf("%s", m.Raw)
+			}
+		}
+	}
+	f.call(a, "a__echo", "")
+	rows := f.sound(a)
+	if n := len(f.executed()); n != made+1 || refused == 0 {
+		t.Errorf("%d executions of %d calls, and %d refused", n, made+1, refused)
+	}
+	f.counted(rows, made+1+refused)
+}
+
+// An agent that asks without end and reads nothing is not read any more, and
+// costs a bounded amount of memory.
+func TestFaultAgentFloodsUnread(t *testing.T) {
+	f := newFault(t, "a")
+	a, open, owner, wait := f.deafAgent()
+	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	sent := make(chan struct{})
+	stop := make(chan struct{})
+	go func() { // ends when told to, and then with the pipe
+		defer close(sent)
+		blob := strings.Repeat(`{"jsonrpc":"2.0","id":"x","method":"nothing/`+strings.Repeat("x", 900)+"\"}\n", 1000)
+		for range 400 {
+			select {
+			case <-stop:
+				return
+			default:
+				a.Send(blob)
+			}
+		}
+	}()
+	time.Sleep(1500 * time.Millisecond)
+	if m := memory(owner); m > 400<<10 {
+		t.Errorf("%d KiB", m)
+	}
+	close(stop)
+	a.Hangup()
+	open()
+	if err := wait(); err != nil {
+		t.Error(err)
+	}
+	<-sent
+	f.sound()
+}
+
+// Half a line, and then nothing: that call ends at its timeout, and so does at
+// most the one whose answer is glued to it. The server is not started again.
+func TestFaultServerHalfLine(t *testing.T) {
+	f := newFault(t, "a [] timeout: 1s")
+	a := f.agent()
+	server := f.server(a, "a")
+	f.want(a, "timeout", "a__write", `,"line":"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{\"content\":[","bare":true`)
+	f.wantAnswer(a, "timeout|protocol|", f.ask(a, "a__echo", ""))
+	if f.server(a, "a") != server {
+		t.Error("it was started again")
+	}
+	f.sound(a)
+}
