@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,67 +27,24 @@ func TestMain(m *testing.M) {
 
 func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-call", app) }
 
-// noRaceSleep lets a race-enabled mcp-call end at once.
-const noRaceSleep = "atexit_sleep_ms=0"
-
 // TestScripts runs the command as people do, each script in a home of its own.
 // A configuration is as it comes out of the archive.
 func TestScripts(t *testing.T) {
-	servers := fakeServers(t)
+	servers := mcptest.ServerFolder(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
-			env.Setenv("GORACE", noRaceSleep)
+			env.Setenv("GORACE", mcptest.NoRaceSleep)
 			env.Setenv("EVENTS", filepath.Join(home, "events"))
-			return ownHome(home)
+			return mcptest.Own(home)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary,
 		},
 	})
-}
-
-// ownHome makes home and all that a script put there the user's alone (C5),
-// whatever the umask.
-func ownHome(home string) error {
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return err
-	}
-	return filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return os.Chmod(path, 0o600)
-	})
-}
-
-// fakeServers is a folder with a fake server that is a file of its own: the one
-// that testscript makes is a link to the very file that mcp-call is, and postern
-// does not start itself (C23).
-func fakeServers(t *testing.T) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, mcptest.Name), data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 // code N ARGS… runs mcp-call, which has to end with N (K4).

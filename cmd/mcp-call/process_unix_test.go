@@ -35,8 +35,8 @@ func newHome(t *testing.T, servers map[string]string) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &home{t, dir, filepath.Join(dir, "events"), append(os.Environ(), "HOME="+dir, "GORACE="+noRaceSleep,
-		"PATH="+fakeServers(t)+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")}
+	h := &home{t, dir, filepath.Join(dir, "events"), append(os.Environ(), "HOME="+dir, "GORACE="+mcptest.NoRaceSleep,
+		"PATH="+mcptest.ServerFolder(t)+":"+os.Getenv("PATH"), "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")}
 	text := "version: 1\nservers:\n"
 	for id, args := range servers {
 		text += "  " + id + ": {command: fake-server, args: [-events, " + h.events

@@ -20,8 +20,8 @@ import (
 func TestShortPath(t *testing.T) {
 	h := newHome(t)
 	empty := t.TempDir()
-	servers := fakeServers(t)
-	h.env = []string{"HOME=" + h.path, "PATH=" + empty + ":/usr/bin", "GORACE=" + noRaceSleep}
+	servers := mcptest.ServerFolder(t)
+	h.env = []string{"HOME=" + h.path, "PATH=" + empty + ":/usr/bin", "GORACE=" + mcptest.NoRaceSleep}
 	h.run("add", "npx", "--no-refresh", "--", mcptest.Name)
 	out, err := h.command("refresh").CombinedOutput()
 	if want := fmt.Sprintf("command %q is not found in %s, /usr/bin", mcptest.Name, empty); err == nil || !strings.Contains(string(out), want) {
@@ -93,7 +93,7 @@ func TestReadOnlyHome(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 	// Neither HOME nor an XDG folder: nobody guesses one.
-	h.env = []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + noRaceSleep}
+	h.env = []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + mcptest.NoRaceSleep}
 	out, err = h.command("servers").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "HOME") {
 		t.Errorf("%v: %s", err, out)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,66 +29,23 @@ func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-catalog", app) }
 // TestScripts runs the command as people do, each script in a home of its own
 // that holds nothing.
 func TestScripts(t *testing.T) {
-	servers := fakeServers(t)
+	servers := mcptest.ServerFolder(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
-			env.Setenv("GORACE", noRaceSleep)
+			env.Setenv("GORACE", mcptest.NoRaceSleep)
 			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("FAKE", filepath.Join(servers, mcptest.Name))
 			env.Setenv("CONFIG", filepath.Join(home, ".config", "postern"))
 			env.Setenv("CATALOGS", filepath.Join(home, ".cache", "postern", "catalogs"))
-			return ownHome(home)
+			return mcptest.Own(home)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"approve": approve, "age": ageCatalogs, "field": field, "replace": replaceText,
 		},
 	})
-}
-
-// noRaceSleep lets a process of a race-enabled test binary end at once.
-const noRaceSleep = "atexit_sleep_ms=0"
-
-// ownHome makes home and all that a script put there the user's alone (C5),
-// whatever the umask.
-func ownHome(home string) error {
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return err
-	}
-	return filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return os.Chmod(path, 0o600)
-	})
-}
-
-// fakeServers is a folder with a fake server that is a file of its own: the one
-// that testscript makes is a link to the very file that mcp-catalog is, and
-// postern does not start itself (C23).
-func fakeServers(t *testing.T) string {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, mcptest.Name), data, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }
 
 func dirsOf(ts *testscript.TestScript) state.Dirs {

@@ -37,8 +37,8 @@ func newHome(t *testing.T) *home {
 	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return &home{t, dir, append(os.Environ(), "HOME="+dir, "PATH="+fakeServers(t)+":"+os.Getenv("PATH"),
-		"GORACE="+noRaceSleep, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")}
+	return &home{t, dir, append(os.Environ(), "HOME="+dir, "PATH="+mcptest.ServerFolder(t)+":"+os.Getenv("PATH"),
+		"GORACE="+mcptest.NoRaceSleep, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")}
 }
 
 // command is mcp-catalog outside of any project; it is killed when it hangs,
