@@ -17,6 +17,7 @@ func TestNotifyHandsOver(t *testing.T) {
 			if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 				t.Fatal(err)
 			}
+			<-ctx.Done() // a signal to ourselves may come later than kill returns; once stopped it would end us
 		}
 		if got := stop(); got != came || ctx.Err() == nil || stop() != came {
 			t.Errorf("came %v: %v, %v", came, got, ctx.Err())

@@ -116,6 +116,8 @@ func TestSignal(t *testing.T) {
 
 func TestVariable(t *testing.T) {
 	c := sleeper(t, "cat")
+	// Right after exec a process has no environment yet.
+	until(func() bool { _, ok := Variable(c.Process.Pid, "A"); return ok })
 	for name, want := range map[string]string{"A": "1", "POSTERN_INSTANCE": "7.12.x", "EMPTY": ""} {
 		if got, ok := Variable(c.Process.Pid, name); !ok || got != want {
 			t.Errorf("%s: %q, %v", name, got, ok)
