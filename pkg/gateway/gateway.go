@@ -83,7 +83,8 @@ func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options
 	}
 	s.cancel(&upstream.Cancelled{Reason: "the client disconnected"})
 	s.settle(result)
-	if err := s.out.Close(config.AgentFlush); err != nil && result == nil && ctx.Err() == nil {
+	// An agent that is gone with answers unread wanted none of them (R80).
+	if err := s.out.Close(config.AgentFlush); err != wire.ErrOverload && result == nil && ctx.Err() == nil {
 		result = err
 	}
 	return result
