@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	yaml "go.yaml.in/yaml/v4"
 )
@@ -33,6 +34,9 @@ func (e *NoServerError) Error() string { return fmt.Sprintf("mcp.yaml declares n
 func SetServer(file []byte, id string, d Declaration) ([]byte, error) {
 	if err := checkID(id); err != nil {
 		return nil, Diagnostic{File: "mcp.yaml", Server: id, Field: join("servers", id), Problem: err.Error()}
+	}
+	if field := d.unwritable(); field != "" {
+		return nil, Diagnostic{File: "mcp.yaml", Server: id, Field: join("servers", id), Problem: field + " is no valid UTF-8, which the file must be"}
 	}
 	if len(bytes.TrimSpace(file)) == 0 {
 		file = StarterFile()
@@ -62,6 +66,25 @@ func SetServer(file []byte, id string, d Declaration) ([]byte, error) {
 		return nil, err
 	}
 	return out, declares(out, id)
+}
+
+// unwritable names the part of a declaration that YAML would not keep as text;
+// "" when there is none.
+func (d *Declaration) unwritable() string {
+	if !utf8.ValidString(d.Command) {
+		return "its command"
+	}
+	for _, a := range d.Args {
+		if !utf8.ValidString(a) {
+			return "one of its arguments"
+		}
+	}
+	for _, e := range d.Env {
+		if !utf8.ValidString(e.Name) || !utf8.ValidString(e.Value) {
+			return "one of its variables"
+		}
+	}
+	return ""
 }
 
 // RemoveServer returns the user's file without the server id. Comments above
