@@ -100,7 +100,7 @@ func wordFailure(r *Refusal, f *upstream.Failure) {
 		r.Word = OutcomeUnknown
 	}
 	if !f.Sent && f.Phase != "queue" && f.Word != upstream.Aborted && r.Remedy == "" {
-		r.Remedy = "the next call tries again" // until the breaker opens
+		r.Remedy = TriesAgain // until the breaker opens
 	}
 	r.Message = f.Explained() + mayHaveHappened(f)
 }

@@ -11,6 +11,10 @@ import (
 // agent cannot approve anything (R41).
 const AskUser = "ask the user to run: "
 
+// TriesAgain is the remedy of a start that failed: an agent has nothing to do
+// but to call again. For a shell it is no command and no hint.
+const TriesAgain = "the next call tries again"
+
 // Refusal is why a call has no answer of its server: a step said no, or
 // dispatch failed. It is an error; commands read Word, Remedy and Exit.
 type Refusal struct {

@@ -106,7 +106,7 @@ func Failure(err error) error {
 		return nil
 	case errors.As(err, &r):
 		e := &Error{Err: errors.New(r.Message), Word: string(r.Word), Exit: Exit(r.ExitCode())}
-		if r.Remedy != "" {
+		if r.Remedy != "" && r.Remedy != call.TriesAgain { // a hint is what to run next (K1)
 			e.Hints = []string{strings.TrimPrefix(r.Remedy, call.AskUser)}
 		}
 		return e
