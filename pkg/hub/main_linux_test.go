@@ -46,7 +46,7 @@ func program(verb string, args []string) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 99
 		}
-		if verb == "deaf" { // on a busy machine the others may take longer than a test wants to wait
+		if verb != "listen" { // which does as it is told, though not at once on a busy machine
 			k.patience = time.Second
 		}
 		end := k.Wait(verb == "interrupted")
