@@ -86,13 +86,13 @@ func TestPanicInARequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plainConfig, nil)
 	s, in := w.bare()
-	s.start(in, func([]byte) {}, func(*request, wire.Message) { panic("in a request") })
+	s.start(in, nil, func([]byte) {}, func(*request, wire.Message) { panic("in a request") })
 	s.wg.Wait()
 	w.kept("in a request", "", context.Cause(s.ctx))
 
 	s, in = w.bare()
 	var r *request
-	s.start(in, func([]byte) {}, func(q *request, _ wire.Message) { r = q })
+	s.start(in, nil, func([]byte) {}, func(q *request, _ wire.Message) { r = q })
 	s.wg.Wait()
 	s.out = nil // what sends progress on finds nothing to send it to
 	s.progress(r)([]byte(`{"progress":1}`))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
@@ -15,6 +16,8 @@ import (
 type request struct {
 	id     []byte
 	key    string
+	method string
+	modern *call.Modern      // nil for a request of the legacy era
 	reply  func(line []byte) // hands over the one answer; nil says that there will be none
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -90,6 +93,9 @@ func (s *session) message(m wire.Message, reply func([]byte)) {
 // request answers what needs no waiting at once and gives the rest a
 // goroutine of its own.
 func (s *session) request(m wire.Message, reply func([]byte)) {
+	if s.modern(m, reply) {
+		return
+	}
 	id := m.IDBytes()
 	switch m.Method {
 	case "initialize":
@@ -97,9 +103,9 @@ func (s *session) request(m wire.Message, reply func([]byte)) {
 	case "ping":
 		reply(wire.ResultLine(id, []byte("{}")))
 	case "tools/list":
-		s.start(m, reply, s.listTools)
+		s.start(m, nil, reply, s.listTools)
 	case "tools/call":
-		s.start(m, reply, s.callTool)
+		s.start(m, nil, reply, s.callTool)
 	default:
 		reply(wire.ErrorLine(id, &wire.RPCError{Code: wire.CodeMethodNotFound,
 			Message: fmt.Sprintf("method %q is not known here", m.Method)}))
@@ -107,13 +113,14 @@ func (s *session) request(m wire.Message, reply func([]byte)) {
 }
 
 // start registers a request, so that a cancellation right behind it finds it,
-// and runs it.
-func (s *session) start(m wire.Message, reply func([]byte), run func(*request, wire.Message)) {
-	r := &request{id: m.IDBytes(), key: wire.IDKey(m.IDBytes()), reply: reply}
+// and runs it. modern is nil for a request of the legacy era, which initialize
+// goes before.
+func (s *session) start(m wire.Message, modern *call.Modern, reply func([]byte), run func(*request, wire.Message)) {
+	r := &request{id: m.IDBytes(), key: wire.IDKey(m.IDBytes()), method: m.Method, modern: modern, reply: reply}
 	s.mu.Lock()
 	_, taken := s.open[r.key]
 	full := len(s.open) >= config.SessionCalls
-	ready := s.revision != ""
+	ready := s.revision != "" || modern != nil
 	if taken || full || !ready {
 		s.mu.Unlock()
 		reply(wire.ErrorLine(r.id, refuseStart(taken, full)))
@@ -148,8 +155,11 @@ func (s *session) done(r *request, line []byte) {
 	_, waiting := s.open[r.key]
 	s.forget(r)
 	s.mu.Unlock()
-	if !waiting {
+	switch {
+	case !waiting:
 		line = nil
+	case line != nil && r.modern != nil:
+		line = s.finishModern(r, line)
 	}
 	r.reply(line)
 }
