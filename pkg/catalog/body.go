@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"postern/pkg/config"
 	"postern/pkg/wire"
 )
 
@@ -126,7 +125,8 @@ func decode(data []byte) (*Catalog, error) {
 		}
 	}
 	refused := c.Refused
-	if c.fill(raw); len(c.Refused) > 0 || len(c.Tools) > config.MaxTools {
+	long := raw.cut()
+	if c.fill(raw); long || len(c.Refused) > 0 {
 		return nil, errMalformed
 	}
 	c.Refused = refused

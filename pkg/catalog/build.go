@@ -17,6 +17,7 @@ type Raw struct {
 	Truncated                                    bool
 	Noise                                        uint64 // lines that were no JSON-RPC
 	Tools, Prompts, Resources, ResourceTemplates []json.RawMessage
+	Refused                                      []Refused // what was left out before
 }
 
 // TooLargeError says that a server's lists exceed what a catalog may hold.
@@ -45,9 +46,11 @@ func (e *MalformedError) Error() string {
 func (e *MalformedError) Unwrap() error { return e.Err }
 
 // Build makes a catalog of what a server sent. An unusable item is left out and
-// named in Refused, the others stay (R14); tools past config.MaxTools are left
-// out and Truncated is set. Errors are *TooLargeError and *MalformedError; no
-// catalog may be written then, so that the last good one survives (MB-107).
+// named in Refused, the others stay (R14); items past config.MaxTools, MaxPrompts,
+// MaxResources and MaxTemplates are left out and Truncated is set. Where all lists together
+// are too large, those beside the tools give way, named in Refused. Errors are
+// *TooLargeError and *MalformedError; no catalog may be written then, so that the
+// last good one survives (MB-107).
 func Build(id Identity, at time.Time, raw Raw) (*Catalog, error) {
 	c := &Catalog{
 		V: 1, Identity: id, At: at.Round(0).UTC(), TTLMS: max(raw.TTLMS, 0),
@@ -60,28 +63,61 @@ func Build(id Identity, at time.Time, raw Raw) (*Catalog, error) {
 	if c.Capabilities, err = optional(raw.Capabilities); err != nil {
 		return nil, &MalformedError{Server: id.Server, What: "capabilities", Err: err}
 	}
-	if len(raw.Tools) > config.MaxTools {
-		raw.Tools, c.Truncated = raw.Tools[:config.MaxTools], true
-	}
+	c.Truncated = raw.cut() || c.Truncated
 	c.fill(raw)
+	for _, l := range raw.beside() {
+		if len(*l.items) > 0 && len(c.encode()) > config.MaxCatalogBytes {
+			raw.Refused = append(raw.Refused, Refused{Name: l.name, Why: "the lists of the server are too large together"})
+			*l.items = nil
+			c.fill(raw)
+		}
+	}
 	if n := len(c.encode()); n > config.MaxCatalogBytes {
 		return nil, &TooLargeError{Server: id.Server, Bytes: n, Most: config.MaxCatalogBytes}
 	}
 	return c, nil
 }
 
+// namedList is one of the lists beside the tools.
+type namedList struct {
+	name  string
+	items *[]json.RawMessage
+}
+
+// beside is those lists, the first to give way first: a server that offers
+// resources by the megabyte mostly has templates as well.
+func (r *Raw) beside() []namedList {
+	return []namedList{{"resources", &r.Resources}, {"prompts", &r.Prompts}, {"resourceTemplates", &r.ResourceTemplates}}
+}
+
+// cut takes from each list what is more than a catalog holds, and reports
+// whether that was anything.
+func (r *Raw) cut() (any bool) {
+	for list, most := range map[*[]json.RawMessage]int{
+		&r.Tools: config.MaxTools, &r.Prompts: config.MaxPrompts,
+		&r.Resources: config.MaxResources, &r.ResourceTemplates: config.MaxTemplates,
+	} {
+		if len(*list) > most {
+			*list, any = (*list)[:most], true
+		}
+	}
+	return any
+}
+
 // fill takes over the usable items of all lists.
 func (c *Catalog) fill(raw Raw) {
 	var no refusals
-	c.parsed = usableTools(raw.Tools, &no)
-	c.Tools = make([]json.RawMessage, len(c.parsed))
-	for i := range c.parsed {
-		c.Tools[i] = c.parsed[i].Raw
+	for _, r := range raw.Refused {
+		no.add(r.Name, r.Why)
 	}
-	c.Prompts = usableItems(raw.Prompts, itemKind{list: "prompts", word: "prompt:", key: "name", once: true}, &no)
-	c.Resources = usableItems(raw.Resources, itemKind{list: "resources", word: "resource:", key: "uri"}, &no)
-	c.ResourceTemplates = usableItems(raw.ResourceTemplates,
-		itemKind{list: "resourceTemplates", word: "resource:", key: "uriTemplate"}, &no)
+	c.parsed = usableTools(raw.Tools, &no)
+	c.Tools = rawOf(c.parsed, func(t *Tool) []byte { return t.Raw })
+	c.prompts = usablePrompts(raw.Prompts, &no)
+	c.Prompts = rawOf(c.prompts, func(p *Prompt) []byte { return p.Raw })
+	c.resources = usableResources(raw.Resources, &no)
+	c.Resources = rawOf(c.resources, func(r *Resource) []byte { return r.Raw })
+	c.templates = usableTemplates(raw.ResourceTemplates, &no)
+	c.ResourceTemplates = rawOf(c.templates, func(t *Template) []byte { return t.Raw })
 	c.Refused = no.list()
 }
 
@@ -133,38 +169,6 @@ func usableTools(items []json.RawMessage, no *refusals) []Tool {
 		default:
 			seen[t.Name] = true
 			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// itemKind describes a list whose items are only passed on.
-type itemKind struct {
-	list, word string
-	key        string // the member an item is asked for by
-	once       bool   // a second item with the same key cannot be reached
-}
-
-func usableItems(items []json.RawMessage, k itemKind, no *refusals) []json.RawMessage {
-	out := make([]json.RawMessage, 0, len(items))
-	seen := map[string]bool{}
-	for i, item := range items {
-		item = wire.OneLine(item)
-		var at [1]wire.Span
-		err := wire.Lookup(item, []string{k.key}, at[:])
-		if err != nil {
-			no.add(fmt.Sprintf("%s[%d]", k.list, i), err.Error())
-			continue
-		}
-		key, err := text(at[0].Of(item), k.key)
-		switch {
-		case err != nil:
-			no.add(fmt.Sprintf("%s[%d]", k.list, i), err.Error())
-		case k.once && seen[key]:
-			no.add(k.word+clip(key), "an earlier item has the same "+k.key)
-		default:
-			seen[key] = true
-			out = append(out, item)
 		}
 	}
 	return out

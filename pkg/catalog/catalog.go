@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"postern/pkg/config"
+	"postern/pkg/wire"
 )
 
 // Identity says of which declaration a catalog is. Two catalogs with different
@@ -65,7 +66,10 @@ type Catalog struct {
 
 	Refused []Refused
 
-	parsed []Tool
+	parsed    []Tool
+	prompts   []Prompt
+	resources []Resource
+	templates []Template
 
 	indexed sync.Once
 	index   *Index
@@ -74,6 +78,16 @@ type Catalog struct {
 // Parsed is the tools in the server's order, one for each of c.Tools. The
 // slice is shared and not to be changed.
 func (c *Catalog) Parsed() []Tool { return c.parsed }
+
+// CapabilityOf is a member of the server's capabilities as sent; nil when it is
+// absent or null, which both mean that the server does not have it.
+func (c *Catalog) CapabilityOf(name string) []byte {
+	var at [1]wire.Span
+	if wire.Lookup(c.Capabilities, []string{name}, at[:]) != nil || string(at[0].Of(c.Capabilities)) == "null" {
+		return nil
+	}
+	return at[0].Of(c.Capabilities)
+}
 
 // fresh reports whether the catalog still counts as known at now (C71). The
 // server may shorten our life time, though not below a minute.

@@ -1,6 +1,10 @@
 package catalog
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+)
 
 // Change is how the tools of a server differ between two catalogs, by the
 // server's own names and in its order.
@@ -29,6 +33,25 @@ func Compare(old, new *Catalog) Change {
 		}
 	}
 	return c
+}
+
+// Same reports whether nothing that an agent could see of the server differs:
+// the four lists, byte for byte and in their order, the capabilities and the
+// instructions. Either may be nil, which is a server that says nothing.
+func Same(old, new *Catalog) bool {
+	if old == nil {
+		old = &Catalog{}
+	}
+	if new == nil {
+		new = &Catalog{}
+	}
+	return old.Instructions == new.Instructions && bytes.Equal(old.Capabilities, new.Capabilities) &&
+		sameItems(old.Tools, new.Tools) && sameItems(old.Prompts, new.Prompts) &&
+		sameItems(old.Resources, new.Resources) && sameItems(old.ResourceTemplates, new.ResourceTemplates)
+}
+
+func sameItems(a, b []json.RawMessage) bool {
+	return slices.EqualFunc(a, b, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
 func tools(c *Catalog) []Tool {

@@ -86,7 +86,12 @@ const (
 const (
 	MaxCatalogBytes = 8 << 20         // one recorded catalog; the largest of 71 public servers has 2 MiB
 	MaxTools        = 500             // of one server; more drown any model
+	MaxURIBytes     = 4 << 10         // of a resource; longer ones carry data
+	MaxExpressions  = 32              // of a resource template; real ones have up to five
 	MaxSchemaBytes  = 256 << 10       // one schema; the largest public one has 90 KiB
+	MaxPrompts      = 500             // of one server, as its tools
+	MaxResources    = 500             // of one server; what has more has templates
+	MaxTemplates    = 500             // of one server, as its tools
 	MaxToolName     = 256             // bytes of a tool's own name; the protocol advises 128
 	MaxRefused      = 100             // refused items named in a catalog; the rest is counted
 	MaxFailureText  = 1 << 10         // of what a failed discovery said
@@ -141,6 +146,16 @@ const (
 	MaxPosternDepth   = 3                      // postern started by postern so often is a loop (C23)
 	EndGrace          = 500 * time.Millisecond // answers under way when an agent closes its end
 	AgentFlush        = 500 * time.Millisecond // unwritten answers when a session ends
+)
+
+// What servers ask of agents, and what lasts longer than a call.
+const (
+	MaxQuestions = 64              // of servers to one session, open at the same time; a person answers one
+	Rounds       = 10              // of questions that one call of a modern server may need (R73)
+	TaskLife     = time.Hour       // an open task keeps its server from being stopped for so long (R22)
+	LinkMemory   = 1000            // linked resources that a session remembers the server of (R61)
+	ElicitMemory = 100             // elicitations of which a server may tell later that they are done
+	LevelWait    = 2 * time.Second // for a server's answer to logging/setLevel before the call is sent
 )
 
 // Rows of the call log (C80, C81).
