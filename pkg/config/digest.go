@@ -42,6 +42,9 @@ func digestOf(s *Server) (string, error) {
 	if s.StartTimeout > 0 {
 		d["start_timeout"] = s.StartTimeout.String()
 	}
+	if !s.Shared {
+		d["shared"] = false
+	}
 	if len(s.WriteTools) > 0 {
 		d["write_tools"] = texts(s.WriteTools)
 	}

@@ -60,7 +60,7 @@ func decided[T any](t *testing.T, table []field[T]) map[string]bool {
 // C20's first list, as far as it is supported, is what the digest covers.
 func TestProjectFieldsAreInTheDigest(t *testing.T) {
 	values := map[string]string{"command": "other", "args": "[z]", "env": "{Z: z}", "env_file": "z", "inherit_env": "none", "cwd": "z",
-		"timeout": "7s", "start_timeout": "7s", "write_tools": "[z]", "execute_tools": "[z]"}
+		"timeout": "7s", "start_timeout": "7s", "write_tools": "[z]", "execute_tools": "[z]", "shared": "false"}
 	const base = head + "servers:\n  s:\n    command: x\n"
 	before := digests(t, base, Project)["s"]
 	for _, f := range serverFields() {

@@ -40,17 +40,6 @@ func CheckPattern(text string) error {
 	return nil
 }
 
-// checkPolicyPattern is CheckPattern without the forms that nothing decides by
-// yet (C14): a rule that is accepted and does nothing is worse than none.
-func checkPolicyPattern(text string) error {
-	for _, prefix := range []string{"resource:", "prompt:"} {
-		if strings.HasPrefix(text, prefix) {
-			return fmt.Errorf("patterns on %s are not supported yet", prefix)
-		}
-	}
-	return CheckPattern(text)
-}
-
 // checkGlob is the part of CheckPattern that holds for every list of patterns.
 func checkGlob(text string) error {
 	switch {

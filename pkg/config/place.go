@@ -97,4 +97,7 @@ func (r *reader) checkServer(s *Server, m member, path string) {
 	if s.MaxTimeout > 0 && s.Timeout > s.MaxTimeout {
 		r.fail(m.pos, path, "timeout is longer than max_timeout, so it could never pass")
 	}
+	if s.Sampling && s.Shared {
+		r.fail(m.pos, path, "sampling: true needs shared: false, because nobody could tell whose model is asked")
+	}
 }

@@ -5,9 +5,9 @@ import "slices"
 func policyFields() []field[Policy] {
 	return []field[Policy]{
 		{"servers", userOnly, "Servers", func(r *reader, p *Policy, n *node, path string) { p.Servers = r.patterns(n, path, checkGlob) }},
-		{"tools", userOnly, "Tools", func(r *reader, p *Policy, n *node, path string) { p.Tools = r.patterns(n, path, checkPolicyPattern) }},
-		{"deny", userOnly, "Deny", func(r *reader, p *Policy, n *node, path string) { p.Deny = r.patterns(n, path, checkPolicyPattern) }},
-		{"ask", userOnly, "Ask", func(r *reader, p *Policy, n *node, path string) { p.Ask = r.patterns(n, path, checkPolicyPattern) }},
+		{"tools", userOnly, "Tools", func(r *reader, p *Policy, n *node, path string) { p.Tools = r.patterns(n, path, CheckPattern) }},
+		{"deny", userOnly, "Deny", func(r *reader, p *Policy, n *node, path string) { p.Deny = r.patterns(n, path, CheckPattern) }},
+		{"ask", userOnly, "Ask", func(r *reader, p *Policy, n *node, path string) { p.Ask = r.patterns(n, path, CheckPattern) }},
 		{"allow", userOnly, "Allow", readAllow},
 		{"exposure", userOnly, "Exposure", readExposure},
 		{"max_description_chars", userOnly, "MaxDescriptionChars", func(r *reader, p *Policy, n *node, path string) {

@@ -24,12 +24,16 @@ func serverFields() []field[Server] {
 		{"start_timeout", anywhere, "StartTimeout", durationInto(func(s *Server) *time.Duration { return &s.StartTimeout })},
 		{"write_tools", anywhere, "WriteTools", toolsInto(func(s *Server) *[]Pattern { return &s.WriteTools })},
 		{"execute_tools", anywhere, "ExecuteTools", toolsInto(func(s *Server) *[]Pattern { return &s.ExecuteTools })},
+		{"shared", anywhere, "Shared", readShared},
 		{"enabled", anywhere, "Enabled", func(r *reader, s *Server, n *node, path string) {
 			s.Enabled = r.boolean(n, path, false)
 		}},
 
 		{"agent_env", userOnly, "AgentEnv", func(r *reader, s *Server, n *node, path string) {
 			s.AgentEnv = list(r, n, path, MaxEnv, r.variable)
+		}},
+		{"sampling", userOnly, "Sampling", func(r *reader, s *Server, n *node, path string) {
+			s.Sampling = r.boolean(n, path, false)
 		}},
 		{"max_timeout", userOnly, "MaxTimeout", durationInto(func(s *Server) *time.Duration { return &s.MaxTimeout })},
 		{"class", userOnly, "Class", func(r *reader, s *Server, n *node, path string) {
@@ -65,9 +69,9 @@ func serverFields() []field[Server] {
 		}},
 
 		{name: "url", where: anywhere}, {name: "headers", where: anywhere}, {name: "transport", where: anywhere},
-		{name: "oauth", where: anywhere}, {name: "shared", where: anywhere},
+		{name: "oauth", where: anywhere},
 		{name: "path_args", where: userOnly}, {name: "egress", where: userOnly}, {name: "url_args", where: userOnly},
-		{name: "sampling", where: userOnly}, {name: "quarantine", where: userOnly},
+		{name: "quarantine", where: userOnly},
 	}
 }
 
@@ -89,7 +93,7 @@ func breakerFields() []field[Breaker] {
 // from the beginning; the other defaults come after the digest, which covers
 // only what was written.
 func (r *reader) begin(id string, m member, path string) *Server {
-	s := &Server{ID: id, Original: m.name, Scope: r.scope, Source: r.source, Line: m.pos.line, Enabled: true,
+	s := &Server{ID: id, Original: m.name, Scope: r.scope, Source: r.source, Line: m.pos.line, Enabled: true, Shared: true,
 		Queue: DefaultQueue, IdleStop: DefaultIdleStop}
 	at, taken := r.claims[id]
 	if !taken {
@@ -214,6 +218,15 @@ func readEnv(r *reader, s *Server, n *node, path string) {
 		if v, ok := r.value(s, m.value, where, MaxEnvBytes, true); ok {
 			s.Env = append(s.Env, EnvVar{Name: m.name, Value: v})
 		}
+	}
+}
+
+// readShared reads whether sessions share one process. A repository may only
+// say that they do not: nobody can ask for more sharing than there is.
+func readShared(r *reader, s *Server, n *node, path string) {
+	s.Shared = r.boolean(n, path, true)
+	if s.Shared && n.kind == kindBool && r.scope == Project {
+		r.fail(n.pos, path, "only false may be written here; without the field the server is shared")
 	}
 }
 

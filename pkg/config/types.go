@@ -81,6 +81,9 @@ type Server struct {
 	Protocol                       string // auto, legacy, modern
 	Enabled                        bool
 
+	Shared   bool // one process for all sessions; false: each has its own, in its agent's directory
+	Sampling bool // the server may ask its agent's model; only where Shared is false
+
 	Start        string        // lazy, eager
 	IdleStop     time.Duration // without a call; 0 = never stopped for that
 	RestartDelay time.Duration // before the first restart after a death; > 0

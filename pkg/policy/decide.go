@@ -2,11 +2,12 @@ package policy
 
 import "postern/pkg/config"
 
-// Tool is what is decided about: its original names and everything the table
-// looks at.
+// Tool is what is decided about, a tool or what Kind says: its original names
+// and everything the table looks at.
 type Tool struct {
+	Kind     Kind
 	Server   string // id of the declaration
-	Name     string // as the server calls it
+	Name     string // as the server calls it; a resource's URI; a method
 	Exposed  string // as the agent sees it (R60); only deny and ask look at it
 	Exec     string // unexpanded command and arguments, joined by spaces
 	Class    config.Class
@@ -77,7 +78,7 @@ func Decide(s Subject, t Tool) Decision {
 // RefusedByName walks only the lines that a tool's name can answer, 1 and 5,
 // for a tool whose definition is not known yet (R40): refused is true when no
 // definition could change the answer. t.Name may be empty, to ask about the
-// server as a whole. It is pure.
+// server as a whole, as far as t.Kind goes. It is pure.
 func RefusedByName(s Subject, t Tool) (d Decision, refused bool) {
 	d = Decision{Reason: NotPermitted}
 	if !usable(s, t.Server) {

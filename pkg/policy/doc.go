@@ -1,4 +1,4 @@
-// Package policy answers one question: may this subject use this tool? It
+// Package policy answers one question: may this subject use this tool, resource or prompt? It
 // starts nothing, reads nothing and keeps nothing; Decide is a pure function of
 // its two arguments, so that listing, calling and explaining cannot disagree
 // (R54).
@@ -31,7 +31,13 @@
 //	                  name the agent sees
 //	exec:GLOB         the declared command and arguments, joined by spaces
 //
-// resource: and prompt: patterns name what is no tool; here they match nothing.
+//	resource:SERVER/URI   on the server's own URIs and templates
+//	prompt:SERVER/NAME    on what the server calls its prompts
+//
+// The first two are about tools, and about methods that nothing here knows; exec:
+// is about everything its server has. So resources and prompts of the servers
+// that `servers` names may be read, unless `tools` holds an entry on their kind
+// and none of its entries matches, or deny or ask have one that does (R53).
 // A rule for server db never catches db_prod: no pattern is a prefix match
 // unless it ends in a star.
 package policy

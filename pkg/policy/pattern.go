@@ -12,6 +12,7 @@ const (
 	pairForm   form = iota // SERVER/TOOL
 	joinedForm             // SERVER__TOOL
 	execForm               // exec:GLOB
+	itemForm               // resource:SERVER/URI, prompt:SERVER/NAME
 )
 
 // separator stands between server id and tool name in a joined name (R60).
@@ -20,7 +21,8 @@ const separator = "__"
 // pattern is one entry of tools, deny or ask, taken apart.
 type pattern struct {
 	form         form
-	server, name string // pair
+	kind         Kind   // item
+	server, name string // pair and item
 	glob         string // joined and exec
 	at           string
 }
@@ -31,6 +33,10 @@ func parsePattern(p config.Pattern) (pattern, error) {
 	}
 	if glob, ok := strings.CutPrefix(p.Text, "exec:"); ok {
 		return pattern{form: execForm, glob: glob, at: p.At}, nil
+	}
+	if kind, rest := KindOf(p.Text); kind != ToolKind {
+		server, name, _ := strings.Cut(rest, "/")
+		return pattern{form: itemForm, kind: kind, server: server, name: name, at: p.At}, nil
 	}
 	if server, name, ok := strings.Cut(p.Text, "/"); ok {
 		return pattern{form: pairForm, server: server, name: name, at: p.At}, nil
@@ -59,9 +65,11 @@ func (p *pattern) matches(t *Tool, exposed bool) bool {
 	case execForm:
 		return t.Exec != "" && Match(p.glob, t.Exec) // the gateway's own tools run nothing
 	case joinedForm:
-		return matchJoined(p.glob, t.Server, t.Name) || exposed && Match(p.glob, t.Exposed)
+		return t.Kind.callable() && (matchJoined(p.glob, t.Server, t.Name) || exposed && Match(p.glob, t.Exposed))
+	case itemForm:
+		return p.kind == t.Kind && Match(p.server, t.Server) && Match(p.name, t.Name)
 	default:
-		return Match(p.server, t.Server) && Match(p.name, t.Name)
+		return t.Kind.callable() && Match(p.server, t.Server) && Match(p.name, t.Name)
 	}
 }
 

@@ -57,11 +57,25 @@ func (p *Policy) covers(t *Tool) bool {
 	if !p.serves(t.Server) {
 		return false
 	}
-	if !p.toolsGiven {
+	if !p.narrows(t.Kind) {
 		return true
 	}
 	_, ok := first(p.tools, t, false)
 	return ok
+}
+
+// narrows reports whether `tools` chooses among what is of a kind: among tools
+// wherever it is written, among resources and prompts only by an entry on them.
+func (p *Policy) narrows(k Kind) bool {
+	if k.callable() {
+		return p.toolsGiven
+	}
+	for i := range p.tools {
+		if p.tools[i].form == itemForm && p.tools[i].kind == k {
+			return true
+		}
+	}
+	return false
 }
 
 // serves reports whether servers names the server.

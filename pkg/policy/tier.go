@@ -2,13 +2,17 @@ package policy
 
 import "postern/pkg/config"
 
-// TierOf is the tier of a tool (R51). The operator's lists come first, the
+// TierOf is the tier of a tool (R51), or of what t.Kind says, which no list
+// changes. Of a tool the operator's lists come first, the
 // strictest of them strongest; then the word of whoever approved the server;
 // and the server's own hint only where it may be believed. What nobody vouches
 // for is write.
 func TierOf(t Tool) config.Tier { return tierOf(&t) }
 
 func tierOf(t *Tool) config.Tier {
+	if tier, ok := tierOfKind(t.Kind); ok {
+		return tier
+	}
 	switch {
 	case listed(t.ExecuteTools, t.Name):
 		return config.TierExecute

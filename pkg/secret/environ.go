@@ -32,6 +32,18 @@ func Inherited(environ []string, inherit Inherit) []string {
 // the hub's environment and the rest as the agent's (C30).
 func ReducedEnvironment(environ []string) []string { return filter(environ, isReduced) }
 
+// WithLocale returns the hub's environment with language, time zone and terminal
+// (LANG, LC_*, TZ, TERM) of the agent's in the place of its own: what a child
+// that serves one agent inherits from (C32).
+func WithLocale(hub, agent []string) []string {
+	out := filter(hub, func(name string) bool { return !isLocale(name) })
+	return append(out, filter(agent, isLocale)...)
+}
+
+func isLocale(name string) bool {
+	return name == "LANG" || name == "TZ" || name == "TERM" || strings.HasPrefix(name, "LC_")
+}
+
 // Withheld reports whether a variable reaches no child, inherited or declared:
 // it steers postern or the Go runtime of a postern below this one (C32).
 func Withheld(name string) bool {

@@ -60,13 +60,18 @@ func Check(r *Records, srv *config.Server, env *Environ) (*Approved, error) {
 		return nil, err
 	}
 	p.env = append(all, fmt.Sprintf("POSTERN_DEPTH=%d", env.Depth+1))
-	return &Approved{server: srv, record: rec, plan: p, hashes: r.hashes, key: key(srv, p, expanded)}, nil
+	a := &Approved{server: srv, record: rec, plan: p, hashes: r.hashes}
+	if !srv.Shared {
+		a.session = env.Session
+	}
+	a.key = key(srv, p, expanded, a.session)
+	return a, nil
 }
 
 // key is the digest of R20. It covers p.dir as well, since a cwd may be a link.
-func key(srv *config.Server, p *plan, env []string) string {
+func key(srv *config.Server, p *plan, env []string, session string) string {
 	return sha([][]string{
-		{string(srv.Scope), srv.Project, srv.ID, srv.Digest, p.program.path, p.command, p.cwd, p.dir},
+		{string(srv.Scope), srv.Project, srv.ID, srv.Digest, p.program.path, p.command, p.cwd, p.dir, session},
 		p.args, env,
 	})
 }

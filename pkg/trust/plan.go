@@ -79,13 +79,21 @@ func pathList(v *values, env *Environ) (string, error) {
 	return list, nil
 }
 
-// workingDirectory resolves cwd with its symlinks. In a project it lies inside.
+// workingDirectory resolves cwd with its symlinks; without one it is the agent's
+// directory for a server of one session, the project's root or the home else. In
+// a project it lies inside.
 func workingDirectory(srv *config.Server, cwd string, env *Environ) (string, error) {
 	fail := func(why string) error {
 		return &UnavailableError{Server: srv.ID, Why: why}
 	}
 	dir := absolute(srv.Base(), cwd)
-	if cwd == "" && srv.Scope == config.User {
+	switch {
+	case cwd != "":
+	case !srv.Shared && env.Dir != "":
+		if dir = env.Dir; !filepath.IsAbs(dir) {
+			return "", fail(fmt.Sprintf("its agent's directory %q is not absolute", dir))
+		}
+	case srv.Scope == config.User:
 		home, _ := variables(env.Hub)("HOME")
 		if !filepath.IsAbs(home) {
 			return "", fail("HOME is not set and no cwd is declared")

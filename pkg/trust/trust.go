@@ -74,6 +74,11 @@ type Environ struct {
 	Secrets *secret.Store
 	// Path lists the directories of `path:`; empty means the hub's PATH.
 	Path []string
+	// Session and Dir belong to the agent's session: its id and its working
+	// directory, absolute. Only servers that are not shared look at them (R20):
+	// they run there unless they declare a cwd, and never serve another session.
+	// An empty Dir means the directory that a shared server would have.
+	Session, Dir string
 	// Self are the real paths of postern's own binaries (C23).
 	Self []string
 	// Depth is this process's POSTERN_DEPTH, 0 when there is none.
@@ -105,6 +110,8 @@ type Approved struct {
 	plan   *plan
 	hashes *hashes
 	key    string
+
+	session string // "" = shared
 }
 
 // Server is the declaration that was judged.
@@ -120,8 +127,12 @@ func (a *Approved) Class() config.Class {
 }
 
 // Key tells instances apart (R20): 64 hex digits over scope, project, id,
-// digest, expanded values and executable. Equal keys may share one process.
+// digest, expanded values, executable, and the session of a server that is not
+// shared. Equal keys may share one process.
 func (a *Approved) Key() string { return a.key }
+
+// Session is the only session that the server may serve; "" when it is shared.
+func (a *Approved) Session() string { return a.session }
 
 // SecretOrigins says where the value of each name came from. The caller does
 // not change it.

@@ -225,11 +225,16 @@ func (v *values) declared(d config.EnvVar) (string, error) {
 	return value, err
 }
 
-// inherited is what the child inherits of the hub's environment. What is listed
-// by name is inherited for its value, which may be a secret.
+// inherited is what the child inherits: of the hub's environment, and language,
+// time zone and terminal of the agent's for a server of one session. What is
+// listed by name is inherited for its value, which may be a secret.
 func (v *values) inherited(env *Environ) map[string]string {
 	set := map[string]string{}
-	for _, entry := range secret.Inherited(env.Hub, v.srv.InheritEnv) {
+	from := env.Hub
+	if !v.srv.Shared && env.Agent != nil {
+		from = secret.WithLocale(env.Hub, env.Agent)
+	}
+	for _, entry := range secret.Inherited(from, v.srv.InheritEnv) {
 		name, value, _ := strings.Cut(entry, "=")
 		set[name] = value
 		if v.srv.InheritEnv.Mode == "list" {

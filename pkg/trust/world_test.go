@@ -56,7 +56,7 @@ func (w *world) server(id, project string) *config.Server {
 		ID: id, Original: id, Scope: config.Project, Source: filepath.Join(project, ".mcp.json"), Project: project,
 		Command: "./srv.sh", Args: []string{"tools/server.js", "--config=conf.json", "${ROOT_ARG}"},
 		Env: []config.EnvVar{{Name: "TOKEN", Value: "${SECRET}"}, {Name: "FILE", Value: "${FROM_FILE}"}}, EnvFile: "server.env",
-		Enabled: true, Class: config.ClassUnknown,
+		Enabled: true, Shared: true, Class: config.ClassUnknown,
 	})
 }
 
@@ -118,7 +118,7 @@ func (w *world) approved() *Approved {
 // user is a server of the user's own file.
 func (w *world) user(command string) *config.Server {
 	return &config.Server{ID: "mine", Scope: config.User, Source: filepath.Join(w.dirs.Config, "mcp.yaml"), Command: command,
-		Enabled: true, Class: config.ClassExecute, Digest: "sha256:x", InheritEnv: secret.Inherit{Mode: "safe"}}
+		Enabled: true, Shared: true, Class: config.ClassExecute, Digest: "sha256:x", InheritEnv: secret.Inherit{Mode: "safe"}}
 }
 
 func wantNotTrusted(t *testing.T, err error, status Status) {
