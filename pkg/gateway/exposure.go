@@ -1,25 +1,21 @@
 package gateway
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-
 	"postern/pkg/call"
 	"postern/pkg/config"
 )
 
-// The values of toolSet.mode.
+// The values of offer.mode.
 const (
 	full = "full"
 	lazy = "lazy"
 )
 
-// toolSet is the effective set of one view as the agent sees it.
-type toolSet struct {
-	view   *call.View
-	mode   string   // full or lazy
-	items  [][]byte // definitions as the agent sees them
-	digest string   // of all items
+// offer is what one view offers the agent, list by list.
+type offer struct {
+	view  *call.View
+	mode  string // full or lazy
+	lists [listKinds]list
 }
 
 // exposure is what holds for this session in a view: what its policies say, and
@@ -32,51 +28,50 @@ func (s *session) exposure(v *call.View) call.Exposure {
 	return e
 }
 
-// tools is the effective set now; it is computed once a view (R54).
-func (s *session) tools() *toolSet {
+// offer is what there is now; it is computed once a view (R54).
+func (s *session) offer() *offer {
 	view := s.calls.View()
 	s.mu.Lock()
-	set, decided := s.set, s.decided
+	last, decided := s.last, s.decided
 	s.mu.Unlock()
-	if set != nil && set.view == view {
-		return set
+	if last != nil && last.view == view {
+		return last
 	}
-	set = s.build(view, decided)
+	o := s.build(view, decided)
 	s.mu.Lock()
-	s.set = set
+	s.last = o
 	s.mu.Unlock()
-	return set
+	return o
 }
 
-// build makes the set of a view. decided is what auto means in this session, ""
+// build makes the offer of a view. decided is what auto means in this session, ""
 // when that is still open.
-func (s *session) build(v *call.View, decided string) *toolSet {
+func (s *session) build(v *call.View, decided string) *offer {
 	e := s.exposure(v)
-	set := &toolSet{view: v, mode: e.Mode}
+	o := &offer{view: v, mode: e.Mode}
+	l := &o.lists[toolList]
 	if e.Mode != lazy {
 		size := 0
 		for _, t := range v.VisibleTools() {
 			item := t.Def.Shown(t.Exposed, e.MaxDescriptionChars)
-			set.items = append(set.items, item)
+			l.items = append(l.items, item)
 			size += len(item)
 		}
 		if e.Mode == "auto" {
-			set.mode = s.auto(v, size, decided)
+			o.mode = s.auto(v, size, decided)
 		}
 	}
-	if set.mode == lazy {
-		set.items = nil
-		set.add(v, s.own.search, s.own.describe, s.own.call)
+	if o.mode == lazy {
+		l.items = nil
+		l.add(v, s.own.search, s.own.describe, s.own.call)
 	}
-	if e.MaxResultBytes > 0 && len(set.items) > 0 { // a result may be cut
-		set.add(v, s.own.readResult)
+	if e.MaxResultBytes > 0 && len(l.items) > 0 { // a result may be cut
+		l.add(v, s.own.readResult)
 	}
-	sum := sha256.New()
-	for _, item := range set.items {
-		sum.Write(item)
+	for k := range listKinds {
+		o.lists[k].seal(k)
 	}
-	set.digest = hex.EncodeToString(sum.Sum(nil)[:8])
-	return set
+	return o
 }
 
 // auto is what exposure auto comes to: lazy for many tools, and where a trusted
@@ -105,21 +100,21 @@ func unlisted(v *call.View) bool {
 }
 
 // add appends those of the gateway's own tools that the policies allow.
-func (t *toolSet) add(v *call.View, tools ...*ownTool) {
+func (l *list) add(v *call.View, tools ...*ownTool) {
 	for _, own := range tools {
 		if v.Offers(&own.Own) {
-			t.items = append(t.items, []byte(own.definition))
+			l.items = append(l.items, []byte(own.definition))
 		}
 	}
 }
 
-// warm makes the indexes that searches in a set need, so that no request waits
-// for them.
-func (s *session) warm(t *toolSet) {
-	if t.mode == full {
+// warm makes the indexes that searches in an offer need, so that no request
+// waits for them.
+func (s *session) warm(o *offer) {
+	if o.mode == full {
 		return
 	}
-	for _, srv := range t.view.Servers {
+	for _, srv := range o.view.Servers {
 		if s.ctx.Err() == nil && srv.Catalog != nil {
 			srv.Catalog.Index()
 		}

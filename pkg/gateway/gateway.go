@@ -141,8 +141,8 @@ type session struct {
 	idle      chan struct{}       // closed when open becomes empty, while finish waits
 	revision  string              // negotiated; "" before initialize
 	discovery <-chan struct{}     // closed when the discovery of this session is over
-	set       *toolSet            // last computed
-	listed    string              // digest of the set that the agent saw last; "" = none
+	last      *offer              // last computed
+	listed    [listKinds]string   // digests of the lists that the agent was shown or told of last; "" = none
 	decided   string              // full or lazy, which is what auto means since the first tools/list; "" before
 }
 

@@ -43,9 +43,9 @@ func (s *session) initialize(m wire.Message) []byte {
 		s.discovery = done
 		s.mu.Unlock()
 	}
-	set := s.tools()
-	s.wg.Go(func() { s.guard(func() { s.warm(set) }) }) // ends with the last index, some milliseconds a server
-	result := initializeResult(revision, s.g.version, instructions(set.view, set.mode))
+	o := s.offer()
+	s.wg.Go(func() { s.guard(func() { s.warm(o) }) }) // ends with the last index, some milliseconds a server
+	result := initializeResult(revision, s.g.version, instructions(o.view, o.mode))
 	return wire.ResultLine(m.IDBytes(), result)
 }
 

@@ -103,7 +103,7 @@ func (s *session) request(m wire.Message, reply func([]byte)) {
 	case "ping":
 		reply(wire.ResultLine(id, []byte("{}")))
 	case "tools/list":
-		s.start(m, nil, reply, s.listTools)
+		s.start(m, nil, reply, s.showList(toolList))
 	case "tools/call":
 		s.start(m, nil, reply, s.callTool)
 	default:
