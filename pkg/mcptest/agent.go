@@ -22,6 +22,7 @@ type Agent struct {
 	exited chan struct{}
 	eof    chan struct{} // closed when the other side closed its output
 	nextID int
+	meta   []byte // members for _meta of each request, without braces; nil for a legacy agent
 
 	mu      sync.Mutex
 	lines   []wire.Message

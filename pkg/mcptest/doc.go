@@ -24,9 +24,11 @@
 //	-tools FILE          list these tools, a JSON array kept byte for byte; default: the tools below
 //	-prompts FILE, -resources FILE, -templates FILE
 //	                     other lists; default: empty
+//	-more                have all that MCP has: more tools, prompts, resources and
+//	                     templates, and the capabilities for them
 //	-page N              N items a page
 //	-cursor-loop         every page names the same next cursor
-//	-ttl MS              ttlMs of lists
+//	-ttl MS              ttlMs of lists and of what is read
 //	-events FILE         append what happens, see Event
 //	-life DURATION       end with status 3 after this time whatever happens; default 2m
 //	-fault NAME[=VALUE]  may be repeated:
@@ -82,10 +84,45 @@
 //	never                no answer
 //	notify {method, params, times, after}
 //	                     sends notifications, then (with after: before them) answers
-//	change {tools, silent}
-//	                     lists these tools from now on, and says so unless silent
-//	ask {method, params} asks the client, and answers with its answer
+//	change {tools, prompts, resources, templates, silent}
+//	                     lists these from now on, and says so unless silent
+//	ask {method, params, after}
+//	                     asks the client, and answers with its answer, or (with
+//	                     after) before it asks
 //
-// Requests beside tools: ping, every list, and {"echo": params} for the other
-// methods of the protocol; -32601 for all else.
+// These are listed with -more only, and always there:
+//
+//	update {uri}         tells those who are subscribed to it that it is another
+//	log {level, data}    notifications/message, if the level wanted lets it
+//	unask {reason}       cancels what ask asked last
+//	needurl {elicitationId, url}
+//	                     the error -32042 with that address
+//	rounds {n, requests} input_required n times, each with requests (an object, an
+//	                     array of one a round, null for none, or one elicitation) and
+//	                     a state that must come back byte for byte; then
+//	                     {inputResponses, requestState} of the last retry
+//	task {ms, requests}  a task of the newest revision: done after ms; or waiting for
+//	                     answers to requests; or for finish
+//	finish {taskId}      completes a task of either era
+//	unlisten             answers all open listens, which ends them
+//
+// # Other methods
+//
+//	lists, ping
+//	tools/call           with params.task, legacy: any tool, behind a task
+//	prompts/get          the name and arguments as one text; the prompt rounds and
+//	                     the resource fake://rounds ask once, see the tool
+//	resources/read       a blob for a listed mimeType application/octet-stream, else
+//	                     text; N bytes for what ends in big/N; of what is neither
+//	                     listed nor begins as a template does -32002, modern -32602
+//	resources/subscribe, resources/unsubscribe, logging/setLevel
+//	                     legacy; see update and log
+//	completion/complete  the reference and NAME=VALUE of the argument
+//	subscriptions/listen acknowledged as asked; told what change, update and tasks tell
+//	tasks/get, tasks/cancel; tasks/list, tasks/result (legacy); tasks/update (modern)
+//	vendor/ANYTHING      {method, params} as they came
+//
+// Without lists of prompts or resources those that name one answer {"echo": params}.
+// -32601 for all else. A request whose _meta has a member fake/result or
+// fake/error is answered with that, byte for byte, whatever its method is.
 package mcptest

@@ -34,10 +34,32 @@ func (s *server) refused(m wire.Message) *wire.RPCError {
 		return &wire.RPCError{Code: wire.CodeInvalidParams, Message: "_meta must name " + metaVersion + " and " + metaClientCaps}
 	case version != modern:
 		return &wire.RPCError{Code: codeUnsupportedVersion, Message: "unsupported protocol version", Data: []byte(`{"supported":["` + modern + `"],"requested":` + string(wire.Quote(version)) + `}`)}
-	case m.Method == "ping", m.Method == "logging/setLevel", m.Method == "resources/subscribe":
+	case slices.Contains(onlyLegacy(), m.Method):
 		return unknown
 	}
 	return nil
+}
+
+// onlyLegacy are the methods that the newest revision has no more.
+func onlyLegacy() []string {
+	return []string{"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/result", "tasks/list"}
+}
+
+// isModern says in which era a request was made.
+func isModern(m wire.Message) bool {
+	return text(member(m.ParamsBytes(), "_meta"), metaVersion) == modern
+}
+
+// answer sends a result, which in the modern era has a type.
+func (s *server) answer(m wire.Message, result []byte) {
+	if isModern(m) && member(result, "resultType") == nil {
+		result = wire.InsertMember(result, "resultType", []byte(`"complete"`))
+	}
+	s.out.line(wire.ResultLine(m.IDBytes(), result))
+}
+
+func (s *server) refuse(m wire.Message, code int, message string) {
+	s.out.line(wire.ErrorLine(m.IDBytes(), &wire.RPCError{Code: code, Message: message}))
 }
 
 func (s *server) initialize(m wire.Message) {
@@ -55,7 +77,7 @@ func (s *server) initialize(m wire.Message) {
 			version = newestLegacy
 		}
 	}
-	result := `{"protocolVersion":` + string(wire.Quote(version)) + `,"capabilities":` + s.capabilities() + `,"serverInfo":` + s.o.info
+	result := `{"protocolVersion":` + string(wire.Quote(version)) + `,"capabilities":` + s.capabilities("legacy") + `,"serverInfo":` + s.o.info
 	s.out.line(wire.ResultLine(m.IDBytes(), []byte(result+s.instructions()+"}")))
 }
 
@@ -69,7 +91,7 @@ func (s *server) discover(m wire.Message) {
 	if f.has("no-discover") {
 		return
 	}
-	result := `{"resultType":"complete","supportedVersions":["` + modern + `"],"capabilities":` + s.capabilities() +
+	result := `{"resultType":"complete","supportedVersions":["` + modern + `"],"capabilities":` + s.capabilities("modern") +
 		`,"ttlMs":` + strconv.Itoa(s.o.ttl) + `,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":` + s.o.info + `}`
 	s.mu.Lock()
 	s.ready = true
@@ -84,17 +106,20 @@ func (s *server) instructions() string {
 	return `,"instructions":` + string(wire.Quote(s.o.instructions))
 }
 
-func (s *server) capabilities() string {
+func (s *server) capabilities(era string) string {
 	if s.o.capabilities != "" {
 		return s.o.capabilities
+	}
+	if s.o.more {
+		return moreCapabilities(era)
 	}
 	caps := `{"tools":{"listChanged":true}`
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lists["prompts/list"] != nil {
+	if s.lists[promptsList] != nil {
 		caps += `,"prompts":{}`
 	}
-	if s.lists["resources/list"] != nil || s.lists["resources/templates/list"] != nil {
+	if s.lists[resourcesList] != nil || s.lists[templatesList] != nil {
 		caps += `,"resources":{"subscribe":true}`
 	}
 	return caps + "}"

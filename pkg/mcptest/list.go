@@ -12,7 +12,7 @@ import (
 // first item.
 func (s *server) list(m wire.Message) {
 	if text, ok := s.o.faults["list-error"]; ok {
-		s.out.line(wire.ErrorLine(m.IDBytes(), &wire.RPCError{Code: wire.CodeInternal, Message: text}))
+		s.refuse(m, wire.CodeInternal, text)
 		return
 	}
 	s.mu.Lock()
@@ -22,7 +22,7 @@ func (s *server) list(m wire.Message) {
 	if cursor := member(m.ParamsBytes(), "cursor"); cursor != nil && string(cursor) != "null" {
 		n, err := strconv.Atoi(text(m.ParamsBytes(), "cursor"))
 		if err != nil || n < 0 || n > len(items) {
-			s.out.line(wire.ErrorLine(m.IDBytes(), &wire.RPCError{Code: wire.CodeInvalidParams, Message: "no such cursor"}))
+			s.refuse(m, wire.CodeInvalidParams, "no such cursor")
 			return
 		}
 		from = n
@@ -45,9 +45,28 @@ func (s *server) list(m wire.Message) {
 	case to < len(items):
 		b.WriteString(`,"nextCursor":"` + strconv.Itoa(to) + `"`)
 	}
-	if s.o.ttl > 0 {
+	if s.o.ttl > 0 || isModern(m) {
 		b.WriteString(`,"ttlMs":` + strconv.Itoa(s.o.ttl) + `,"cacheScope":"public"`)
 	}
 	b.WriteString("}")
-	s.out.line(wire.ResultLine(m.IDBytes(), b.Bytes()))
+	s.answer(m, b.Bytes())
+}
+
+// named returns the item whose member has that value, nil when the list has none.
+func (s *server) named(list, key, value string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, item := range s.lists[list] {
+		if text(item, key) == value {
+			return item
+		}
+	}
+	return nil
+}
+
+// has says whether there is such a list.
+func (s *server) has(list string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists[list] != nil
 }

@@ -18,7 +18,7 @@ type options struct {
 	protocol, era, info, instructions, capabilities string
 	lists                                           map[string]*string // method → file
 	page, ttl                                       int
-	cursorLoop                                      bool
+	cursorLoop, more                                bool
 	events                                          string
 	life                                            time.Duration
 	faults                                          faults
@@ -39,6 +39,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	for name, method := range map[string]string{"tools": toolsList, "prompts": "prompts/list", "resources": "resources/list", "templates": "resources/templates/list"} {
 		o.lists[method] = f.String(name, "", "file of the list")
 	}
+	f.BoolVar(&o.more, "more", false, "have everything")
 	f.IntVar(&o.page, "page", 0, "items a page")
 	f.BoolVar(&o.cursorLoop, "cursor-loop", false, "cursors repeat")
 	f.IntVar(&o.ttl, "ttl", 0, "ttlMs")

@@ -12,8 +12,12 @@ import (
 )
 
 const (
-	maxLine   = 64 << 20
-	toolsList = "tools/list"
+	maxLine = 64 << 20
+
+	toolsList     = "tools/list"
+	promptsList   = "prompts/list"
+	resourcesList = "resources/list"
+	templatesList = "resources/templates/list"
 )
 
 // server is one running fake.
@@ -31,6 +35,11 @@ type server struct {
 	running map[string]chan struct{} // key of an id → closed when the call is cancelled
 	asked   map[string]chan []byte   // key of an own id → the client's answer
 	nextID  int
+	open    []byte          // the id of the newest question
+	uris    map[string]bool // what a legacy client is subscribed to
+	listens []listen        // what modern clients listen to
+	level   string          // what a legacy client set; "" before
+	tasks   []*task
 }
 
 // Server is the main function of the fake server; doc.go is its manual. It
@@ -46,7 +55,7 @@ func Server(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	s := &server{
 		o: o, out: &output{w: stdout, faults: o.faults}, stderr: stderr, log: &eventLog{path: o.events},
-		end: make(chan int, 1), lists: map[string][][]byte{}, running: map[string]chan struct{}{}, asked: map[string]chan []byte{},
+		end: make(chan int, 1), lists: map[string][][]byte{}, running: map[string]chan struct{}{}, asked: map[string]chan []byte{}, uris: map[string]bool{},
 	}
 	status, err := s.run(stdin)
 	if err != nil {
@@ -91,6 +100,9 @@ func (s *server) run(stdin io.Reader) (int, error) {
 
 func (s *server) load() error {
 	s.lists[toolsList] = builtinTools()
+	if s.o.more {
+		s.lists = moreLists()
+	}
 	for method, path := range s.o.lists {
 		if *path == "" {
 			continue
@@ -154,6 +166,7 @@ func (s *server) notified(m wire.Message) {
 			close(c)
 			delete(s.running, key)
 		}
+		s.unlisten(key)
 	}
 }
 
@@ -166,48 +179,6 @@ func (s *server) answered(m wire.Message) {
 		c <- m.Raw
 		delete(s.asked, key)
 	}
-}
-
-func (s *server) request(m wire.Message) {
-	if why := s.refused(m); why != nil {
-		s.out.line(wire.ErrorLine(m.IDBytes(), why))
-		return
-	}
-	switch m.Method {
-	case "initialize":
-		s.initialize(m)
-	case "server/discover":
-		s.discover(m)
-	case "tools/call":
-		cancelled := make(chan struct{})
-		key := wire.IDKey(m.IDBytes())
-		s.mu.Lock()
-		s.running[key] = cancelled
-		s.mu.Unlock()
-		go func() { // ends with the tool: all of them wait with a bound, or for the end of the process
-			s.call(m, cancelled)
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.running[key] == cancelled {
-				delete(s.running, key)
-			}
-		}()
-	case toolsList, "prompts/list", "resources/list", "resources/templates/list":
-		s.list(m)
-	case "ping":
-		s.out.line(wire.ResultLine(m.IDBytes(), []byte("{}")))
-	case "prompts/get", "resources/read", "resources/subscribe", "resources/unsubscribe", "completion/complete", "logging/setLevel":
-		s.out.line(wire.ResultLine(m.IDBytes(), echo(m.ParamsBytes())))
-	default:
-		s.out.line(wire.ErrorLine(m.IDBytes(), &wire.RPCError{Code: wire.CodeMethodNotFound, Message: "no method " + m.Method}))
-	}
-}
-
-func echo(params []byte) []byte {
-	if params == nil {
-		return []byte("{}")
-	}
-	return wire.InsertMember([]byte("{}"), "echo", params)
 }
 
 // quit ends the process with a status; the first one counts.

@@ -13,7 +13,7 @@ import (
 func (a *Agent) Send(line string) { _, _ = io.WriteString(a.in, line+"\n") }
 
 // Request sends a request with an id of its own, a number, and returns the id.
-// params "" leaves the member out.
+// params "" leaves the member out, but for a modern agent.
 func (a *Agent) Request(method, params string) (id string) {
 	a.nextID++
 	id = strconv.Itoa(a.nextID)
@@ -21,7 +21,7 @@ func (a *Agent) Request(method, params string) (id string) {
 	if params != "" {
 		raw = []byte(params)
 	}
-	a.Send(string(wire.RequestLine([]byte(id), method, raw)))
+	a.Send(string(wire.RequestLine([]byte(id), method, a.stamped(raw))))
 	return id
 }
 
@@ -60,15 +60,6 @@ func CallParams(tool, arguments string) string {
 		params += `,"arguments":` + arguments
 	}
 	return params + "}"
-}
-
-// Initialize does the handshake of the newest legacy revision and returns the
-// result of initialize.
-func (a *Agent) Initialize() []byte {
-	a.t.Helper()
-	result := a.Ask("initialize", `{"protocolVersion":"`+newestLegacy+`","capabilities":{"elicitation":{}},"clientInfo":{"name":"mcptest","version":"1.0"}}`)
-	a.Send(string(wire.NotificationLine("notifications/initialized", nil)))
-	return result
 }
 
 // ExpectNotification waits for a notification of that method not returned yet.

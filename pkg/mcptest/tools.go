@@ -18,6 +18,7 @@ type call struct {
 	m         wire.Message
 	args      []byte // the arguments as written, nil when absent
 	cancelled <-chan struct{}
+	task      *task // takes the answer; nil: it goes out
 }
 
 type behaviour struct {
@@ -37,26 +38,34 @@ func behaviours() []behaviour {
 
 func builtinTools() (items [][]byte) {
 	for _, b := range behaviours() {
-		hint := ""
-		if b.name == "echo" || b.name == "env" {
-			hint = `,"annotations":{"readOnlyHint":true}`
-		}
-		items = append(items, []byte(`{"name":"`+b.name+`","description":"Does `+b.name+` for tests.","inputSchema":{"type":"object"}`+hint+`}`))
+		items = append(items, b.listed())
 	}
 	return items
+}
+
+func (b behaviour) listed() []byte {
+	hint := ""
+	if b.name == "echo" || b.name == "env" {
+		hint = `,"annotations":{"readOnlyHint":true}`
+	}
+	return []byte(`{"name":"` + b.name + `","description":"Does ` + b.name + ` for tests.","inputSchema":{"type":"object"}` + hint + `}`)
 }
 
 func (s *server) call(m wire.Message, cancelled <-chan struct{}) {
 	name := text(m.ParamsBytes(), "name")
 	c := call{s: s, m: m, args: member(m.ParamsBytes(), "arguments"), cancelled: cancelled}
 	s.log.add("call", name+" "+string(c.args))
-	for _, b := range behaviours() {
+	do := call.echo
+	for _, b := range append(behaviours(), moreBehaviours()...) {
 		if b.name == name {
-			b.do(c)
-			return
+			do = b.do
 		}
 	}
-	c.echo()
+	if wire.IsObject(member(m.ParamsBytes(), "task")) && !isModern(m) {
+		c.asTask(do)
+		return
+	}
+	do(c)
 }
 
 // wait lets ms pass; false when the call was cancelled before.
@@ -70,10 +79,16 @@ func (c call) wait(ms int) bool {
 }
 
 func (c call) result(raw string) {
-	if c.s.o.era == "modern" {
-		raw = string(wire.InsertMember([]byte(raw), "resultType", []byte(`"complete"`)))
+	if c.task != nil {
+		c.s.become(c.task, "completed", []byte(raw))
+		return
 	}
-	c.s.out.line(wire.ResultLine(c.m.IDBytes(), []byte(raw)))
+	c.s.answer(c.m, []byte(raw))
+}
+
+// structured answers with a value, and with its text.
+func (c call) structured(value []byte) {
+	c.result(`{"content":[{"type":"text","text":` + string(wire.Quote(string(value))) + `}],"structuredContent":` + string(value) + `}`)
 }
 
 func (c call) text(s string) {
@@ -81,12 +96,11 @@ func (c call) text(s string) {
 }
 
 func (c call) echo() {
-	args := string(c.args)
-	if args == "" {
+	if c.args == nil {
 		c.text("")
 		return
 	}
-	c.result(`{"content":[{"type":"text","text":` + string(wire.Quote(args)) + `}],"structuredContent":` + args + `}`)
+	c.structured(c.args)
 }
 
 func (c call) slow() {
@@ -138,7 +152,7 @@ func (c call) env() {
 		c.text(err.Error())
 		return
 	}
-	c.result(`{"content":[{"type":"text","text":` + string(wire.Quote(string(raw))) + `}],"structuredContent":` + string(raw) + `}`)
+	c.structured(raw)
 }
 
 func (c call) exit() {
@@ -201,36 +215,4 @@ func (c call) notify() {
 	}
 	send()
 	c.text("done")
-}
-
-func (c call) change() {
-	items, err := elements(member(c.args, "tools"))
-	if err != nil {
-		c.text(err.Error())
-		return
-	}
-	c.s.mu.Lock()
-	c.s.lists[toolsList] = items
-	c.s.mu.Unlock()
-	if !flagged(c.args, "silent") {
-		c.s.out.line(wire.NotificationLine("notifications/tools/list_changed", nil))
-	}
-	c.text("done")
-}
-
-func (c call) ask() {
-	answer := make(chan []byte, 1)
-	c.s.mu.Lock()
-	c.s.nextID++
-	id := []byte(`"fake-` + strconv.Itoa(c.s.nextID) + `"`)
-	c.s.asked[wire.IDKey(id)] = answer
-	c.s.mu.Unlock()
-	c.s.out.line(wire.RequestLine(id, text(c.args, "method"), member(c.args, "params")))
-	select {
-	case line := <-answer:
-		c.result(`{"content":[{"type":"text","text":` + string(wire.Quote(string(line))) + `}],"structuredContent":` + string(line) + `}`)
-	case <-time.After(Bound):
-		c.text("no answer")
-	case <-c.cancelled:
-	}
 }
