@@ -89,7 +89,7 @@ func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
 	}
 	again := *c.tool
 	again.Def = live
-	again.Decision = c.view.decide(s, live, again.Exposed)
+	again.Decision = c.view.decide(s, live)
 	c.tool = &again
 	if r := decide(ctx, c); r != nil {
 		return nil, r.at(StepDecide)

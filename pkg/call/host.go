@@ -168,8 +168,9 @@ func (h *Host) store(spec map[string]string) *secret.Store {
 // environ is what trust.Check may use for a session of this host: without a
 // shared process the reduced list counts as the host's environment and the
 // rest as the agent's (C30).
-func (h *Host) environ(c *config.Config) *trust.Environ {
+func (h *Host) environ(c *config.Config, s *Session) *trust.Environ {
 	return &trust.Environ{
+		Session: s.ID, Dir: s.o.Dir,
 		Hub: secret.ReducedEnvironment(h.o.Environ), Agent: h.o.Environ,
 		Secrets: h.store(c.Secrets), Path: c.Path, Self: h.o.Self, Depth: h.o.Depth,
 		Redactor: h.redactor,

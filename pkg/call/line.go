@@ -32,16 +32,19 @@ func Line() []Step {
 	}
 }
 
-// Request is one tools/call as it came in.
+// Request is one request as it came in, of a tool or of anything else that a
+// server answers.
 type Request struct {
-	Exposed string // the name the agent used; or
+	Method  string // "" = tools/call; prompts/get, resources/read, resources/subscribe, …, or one that is not known here
+	Exposed string // the name of the tool or prompt, or the URI, that the agent used; or
 	Server  string // server id and
-	Tool    string // the server's own name, as a shell gives them
+	Tool    string // the server's own name for it, as a shell gives them
 
-	Params    []byte              // params of tools/call, a JSON object, with any name
+	Params    []byte              // of the request, a JSON object, with any name or URI
 	Progress  func(params []byte) // receives notifications/progress params with the caller's token; may be nil; must not block
 	LineBytes int                 // size of the request as received, for the row
-	Via       string              // the `via` of its row; "" is the session's
+	Via       string              // the `via` of its row; "" is what the method has, or the session's
+	Modern    *Modern             // set when the request came in the modern era
 }
 
 // Answer is what a call came to: exactly one of Reply and Refusal is set, or

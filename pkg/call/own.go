@@ -30,8 +30,14 @@ type Own struct {
 func (o *Own) tool(v *View) *Tool {
 	s := &Server{Declared: &config.Server{ID: policy.Gateway, Class: config.ClassRead, Scope: config.User, Enabled: true}, Status: trust.Trusted}
 	t := &Tool{Server: s, Def: &catalog.Tool{Name: o.Name}, Exposed: o.Exposed}
-	t.Decision = v.decide(s, t.Def, o.Exposed)
+	t.Decision = v.decideOwn(s, o)
 	return t
+}
+
+func (v *View) decideOwn(s *Server, o *Own) policy.Decision {
+	t := policyTool(v, s, policy.ToolKind, o.Name)
+	t.Exposed = o.Exposed
+	return policy.Decide(v.subject, t)
 }
 
 // Offers reports whether the policies let this caller see an own tool (R54).
@@ -93,8 +99,7 @@ func (v *View) Look(exposed string) (*Tool, *Refusal) {
 // server has no list yet; what can be denied by name is denied before that.
 func (c *Call) unknownOrUnlisted() *Refusal {
 	s := c.server
-	exposed := catalog.Exposed(s.Declared.ID, c.name, c.view.Config.NamesMax)
-	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, c.name, exposed, false)); refused {
+	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, policy.ToolKind, c.name)); refused {
 		return policyRefusal(s, c.name, d)
 	}
 	if s.Catalog != nil {

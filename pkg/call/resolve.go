@@ -151,11 +151,7 @@ func (c *Call) resolveLive(ctx context.Context) *Refusal {
 // list. What can be denied by name is denied before that; tool "" asks about the
 // server as a whole.
 func (c *Call) list(ctx context.Context, s *Server, tool string) *Refusal {
-	exposed := ""
-	if tool != "" {
-		exposed = catalog.Exposed(s.Declared.ID, tool, c.view.Config.NamesMax)
-	}
-	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, tool, exposed, false)); refused {
+	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, policy.ToolKind, tool)); refused {
 		return policyRefusal(s, tool, d).at(StepDecide)
 	}
 	ctx, cancel := c.bounded(ctx, s)

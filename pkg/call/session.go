@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,17 @@ type SessionOptions struct {
 	ClientPID int    // the agent's process, 0 when unknown
 	Eager     bool   // bring up and keep up its servers with `start: eager` while it is open
 	Changed   func() // called after something this session sees may differ; must not block; may be nil
+	Agent     Agent  // whom servers may ask and tell; nil = nobody
+	Dir       string // the agent's working directory, absolute, where servers of this session alone run; "" = where shared ones do
+	Only      string // the one server that this session sees, under its own names (R62); "" = all
+}
+
+// UnknownServerError says that the server of SessionOptions.Only is not declared.
+type UnknownServerError struct{ ID string }
+
+// Error names the server.
+func (e *UnknownServerError) Error() string {
+	return fmt.Sprintf("there is no server %q in the configuration", e.ID)
 }
 
 // Session is one agent's or one command's place on a host. Its methods may be
@@ -38,8 +50,8 @@ type Session struct {
 }
 
 // Open opens a session and computes its first view. It starts nothing. The
-// only errors are *UnknownPolicyError and *policy.PatternError; a broken
-// configuration is a session that sees no tools.
+// only errors are *UnknownPolicyError, *UnknownServerError and
+// *policy.PatternError; a broken configuration is a session that sees no tools.
 func (h *Host) Open(o SessionOptions) (*Session, error) {
 	s := &Session{ID: calllog.NewID(time.Now()), host: h, o: o}
 	c := h.load(o.Project)
@@ -47,7 +59,10 @@ func (h *Host) Open(o SessionOptions) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.view.Store(h.build(c, h.records(o.Project), who, nil))
+	if o.Only != "" && !c.Refused && c.Server(o.Only) == nil {
+		return nil, &UnknownServerError{ID: o.Only}
+	}
+	s.view.Store(h.build(s, c, h.records(o.Project), who, nil))
 	s.checked.Store(time.Now().UnixNano())
 	h.mu.Lock()
 	h.sessions[s] = true
@@ -134,7 +149,7 @@ func (s *Session) next(v *View) *View {
 	if c == v.Config && records == v.records && s.same(v) {
 		return v
 	}
-	return s.host.build(c, records, who, v)
+	return s.host.build(s, c, records, who, v)
 }
 
 // start brings one server up and returns its live list.

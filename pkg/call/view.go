@@ -26,7 +26,9 @@ type View struct {
 	subject policy.Subject
 	environ *trust.Environ
 	routes  map[string]*Tool
+	items   items
 	byID    map[string]*Server
+	only    string // the one server of this session; "" = all (R62)
 }
 
 // Server is one declaration as this session sees it.
@@ -36,9 +38,12 @@ type Server struct {
 	Provenance catalog.Provenance
 	Catalog    *catalog.Catalog // nil when it was never listed
 	Tools      []*Tool          // in the server's order, those hidden by policy included
-	changed    error            // what differs from the approval, see look
-	mu         sync.Mutex       // one approval at a time: it may have to run a command for a secret
-	approved   atomic.Pointer[trust.Approved]
+
+	prompts, resources, templates []*Item // likewise
+
+	changed  error      // what differs from the approval, see look
+	mu       sync.Mutex // one approval at a time: it may have to run a command for a secret
+	approved atomic.Pointer[trust.Approved]
 }
 
 // Tool is one tool of a server as this session sees it.
@@ -104,6 +109,9 @@ func (s *Server) byName(name string) *Tool {
 // owner guesses which server an exposed name without a route belongs to:
 // the longest id that it begins with (R60).
 func (v *View) owner(exposed string) (s *Server, tool string) {
+	if v.only != "" {
+		return v.byID[v.only], exposed
+	}
 	for _, candidate := range v.Servers {
 		prefix := candidate.Declared.ID + "__"
 		if strings.HasPrefix(exposed, prefix) && (s == nil || len(candidate.Declared.ID) > len(s.Declared.ID)) {
@@ -141,12 +149,15 @@ func (s *Server) running() string {
 // build computes a view. old, when given, lends its approvals for servers
 // whose declaration and record are the same, so that a running instance is
 // found again. Records say nothing about the user's own servers.
-func (h *Host) build(c *config.Config, records *trust.Records, subject policy.Subject, old *View) *View {
+func (h *Host) build(session *Session, c *config.Config, records *trust.Records, subject policy.Subject, old *View) *View {
 	v := &View{
-		Config: c, records: records, subject: subject, environ: h.environ(c),
-		routes: map[string]*Tool{}, byID: map[string]*Server{},
+		Config: c, records: records, subject: subject, environ: h.environ(c, session),
+		routes: map[string]*Tool{}, items: newItems(), byID: map[string]*Server{}, only: session.o.Only,
 	}
 	for _, d := range c.Servers {
+		if v.only != "" && d.ID != v.only {
+			continue
+		}
 		if d.Scope == config.User && d.Enabled && (old == nil || old.Config != c) {
 			trust.Learn(d, v.environ, c.Project)
 		}
@@ -216,8 +227,8 @@ func (v *View) expose(s *Server, h *Host) {
 	s.Tools = make([]*Tool, 0, len(defs))
 	for i := range defs {
 		t := &Tool{Server: s, Def: &defs[i]}
-		t.Exposed = catalog.Exposed(s.Declared.ID, t.Def.Name, v.Config.NamesMax)
-		t.Decision = v.decide(s, t.Def, t.Exposed)
+		t.Exposed = v.exposedName(s, t.Def.Name)
+		t.Decision = v.decide(s, t.Def)
 		if first := v.routes[t.Exposed]; first != nil {
 			t.Shadowed = true
 			h.warnOnce("shadow "+t.Exposed, s.Declared.ID+"/"+t.Def.Name+" is not exposed: its name "+t.Exposed+
@@ -227,17 +238,26 @@ func (v *View) expose(s *Server, h *Host) {
 		}
 		s.Tools = append(s.Tools, t)
 	}
+	v.exposeItems(s, h)
 }
 
 // decide asks the policy about one tool definition.
-func (v *View) decide(s *Server, def *catalog.Tool, exposed string) policy.Decision {
-	return policy.Decide(v.subject, policyTool(v, s, def.Name, exposed, def.ReadOnly))
+func (v *View) decide(s *Server, def *catalog.Tool) policy.Decision {
+	t := policyTool(v, s, policy.ToolKind, def.Name)
+	t.ReadOnly = def.ReadOnly
+	return policy.Decide(v.subject, t)
 }
 
-func policyTool(v *View, s *Server, name, exposed string, readOnly bool) policy.Tool {
+// policyTool is what the policy is asked about. Its exposed name is the one it has
+// among other servers' in any case, so that a pattern on that holds with R62 too.
+func policyTool(v *View, s *Server, k policy.Kind, name string) policy.Tool {
 	d := s.Declared
+	exposed := ""
+	if name != "" && k != policy.ResourceKind {
+		exposed = catalog.Exposed(d.ID, name, v.Config.NamesMax)
+	}
 	return policy.Tool{
-		Server: d.ID, Name: name, Exposed: exposed, Exec: d.CommandLine(), Class: v.class(s), ReadOnly: readOnly,
+		Kind: k, Server: d.ID, Name: name, Exposed: exposed, Exec: d.CommandLine(), Class: v.class(s),
 		ReadTools: d.ReadTools, WriteTools: d.WriteTools, ExecuteTools: d.ExecuteTools,
 	}
 }
@@ -271,6 +291,6 @@ func (v *View) Exposed(name string) *Tool { return v.routes[name] }
 // Serves reports whether the caller's policies name the server at all and do
 // not deny it as a whole.
 func (v *View) Serves(s *Server) bool {
-	_, refused := policy.RefusedByName(v.subject, policyTool(v, s, "", "", false))
+	_, refused := policy.RefusedByName(v.subject, policyTool(v, s, policy.ToolKind, ""))
 	return !refused
 }
