@@ -203,6 +203,7 @@ const (
 	NoiseLines             = 1000                   // lines in a row that are no JSON-RPC: this is no server (R3)
 	NoiseBytes             = 1 << 20                // the same in bytes
 	NotificationsPerSecond = 1000                   // what comes beyond is dropped (R3)
+	ServerQuestions        = 256                    // open requests of one server; beyond they are declined
 	MaxListPages           = 100                    // pages of one list (R14)
 	StderrTail             = 2 << 10                // last lines of stderr in a message
 	StderrLastLine         = 300                    // of it in the text of a failure

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,13 @@ type pending struct {
 	since  time.Time
 	wrote  time.Time    // when the first byte was written; set before the stage
 	stage  atomic.Int32 // queued, written, retired
-	alive  atomic.Int64 // its last sign of life, in ns since the client's epoch
+	alive  atomic.Int64 // its last sign of life, in ns of its clock
 	done   chan outcome // capacity 1; gets one outcome a call
 	timer  *time.Timer
 	begin  func() bool // for the writer
+
+	still *Standstill
+	sent  func(id []byte)
 
 	mu       sync.Mutex // held while progress is handed on
 	progress func(params []byte)
@@ -51,10 +55,28 @@ func (c *Client) newPending() *pending {
 	p.timer.Stop()
 	p.begin = func() bool {
 		p.wrote = time.Now()
-		p.alive.Store(int64(p.wrote.Sub(c.epoch)))
-		return p.stage.CompareAndSwap(queued, written)
+		p.alive.Store(int64(p.clock(c)))
+		sent := p.sent
+		if sent == nil {
+			return p.stage.CompareAndSwap(queued, written)
+		}
+		id := bytes.Clone(p.digits) // once it counts as written, p may become another call
+		if !p.stage.CompareAndSwap(queued, written) {
+			return false
+		}
+		c.guard(func() { sent(id) })
+		return true
 	}
 	return p
+}
+
+// clock is the time since the client began, as far as it counts for this call.
+func (p *pending) clock(c *Client) time.Duration {
+	now := time.Since(c.epoch)
+	if p.still != nil {
+		now -= p.still.Total()
+	}
+	return now
 }
 
 // Do sends one request and waits for its response, which may be an error of the
@@ -105,6 +127,7 @@ func (c *Client) enter(call Call, needed life) (*pending, error) {
 	p.mu.Lock() // the reader may still look at what p was before
 	p.id, p.digits = c.next, strconv.AppendUint(p.digits[:0], c.next, 10)
 	p.progress, p.token, p.steps = call.Progress, call.Token.Of(call.Params), 0
+	p.still, p.sent = call.Standstill, call.Sent
 	p.mu.Unlock()
 	p.since = time.Now()
 	p.stage.Store(queued)
@@ -135,13 +158,20 @@ func (c *Client) wait(ctx context.Context, call Call, p *pending) (Reply, error)
 	if call.Timeout > 0 {
 		p.timer.Reset(call.Timeout)
 	}
+	var resumed <-chan struct{} // while time stands still, when it goes on
 	for {
 		select {
 		case out := <-p.done:
 			return c.finish(call, p, out)
 		case <-ctx.Done():
 			return c.abandon(call, p, c.expired(ctx, call, p))
+		case <-resumed:
+			resumed = nil
+			p.timer.Reset(max(0, c.left(p, call.Timeout)))
 		case <-p.timer.C:
+			if resumed = p.still.resumed(); resumed != nil {
+				continue
+			}
 			if left := c.left(p, call.Timeout); left > 0 {
 				p.timer.Reset(left)
 				continue
@@ -159,7 +189,7 @@ func (c *Client) left(p *pending, timeout time.Duration) time.Duration {
 	if p.stage.Load() == queued {
 		return timeout
 	}
-	return timeout - (time.Since(c.epoch) - time.Duration(p.alive.Load()))
+	return timeout - (p.clock(c) - time.Duration(p.alive.Load()))
 }
 
 func (c *Client) finish(call Call, p *pending, out outcome) (Reply, error) {
@@ -219,7 +249,7 @@ func (c *Client) leave(p *pending) bool {
 func (c *Client) cancel(digits []byte, f *Failure) {
 	params := append([]byte(`{"requestId":`), digits...)
 	params = append(append(append(params, `,"reason":`...), wire.Quote(f.Detail)...), '}')
-	_ = c.w.Send(wire.NotificationLine("notifications/cancelled", params), nil)
+	_ = c.w.Send(wire.NotificationLine(methodCancelled, params), nil)
 }
 
 // expired says how ctx ended a call; p is nil if it never began.
@@ -250,8 +280,21 @@ func (p *pending) lastStep(c *Client) string {
 	if p.steps == 0 {
 		return ""
 	}
-	ago := time.Since(c.epoch) - time.Duration(p.alive.Load())
+	ago := p.clock(c) - time.Duration(p.alive.Load())
 	return fmt.Sprintf("; the last of %d progress messages came %v ago", p.steps, ago.Round(time.Millisecond))
+}
+
+// Notify sends the server a notification; params nil leaves the member out. It
+// waits for nothing: an error, a *Failure, means that it was not queued. Cancelling
+// a Do is done by its ctx instead.
+func (c *Client) Notify(method string, params []byte) error {
+	if cause := c.Err(); cause != nil {
+		return cause.of(method, false)
+	}
+	if err := c.send(wire.NotificationLine(method, params), nil); err != nil {
+		return c.unsent(Call{Method: method}, err)
+	}
+	return nil
 }
 
 // unsent is the failure of a request that was refused before it was queued.

@@ -133,13 +133,13 @@ func TestNoProgressAfterTheEnd(t *testing.T) {
 	token := wire.Span{Start: 17, End: 18}
 	p.c.leave(first)
 	first.end()
-	first.step(0, late, token)
+	first.step(p.c, late, token)
 	p.c.recycle(first)
 	second, err := p.c.enter(call, ready)
 	if err != nil || second != first {
 		t.Fatalf("%v, not used again", err)
 	}
-	second.step(0, late, token)
+	second.step(p.c, late, token)
 	p.c.leave(second)
 }
 

@@ -3,8 +3,10 @@ package upstream
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,7 +34,9 @@ type Client struct {
 	w     *wire.Writer
 	log   *stderrLog
 	epoch time.Time
-	meta  []byte // members of every request's _meta, of a modern server
+	meta  *reserved // what requests to a modern server say of us; nil for a legacy one
+
+	modern atomic.Bool // the same, for the reader: a modern handshake was done
 
 	noise, dropped, declined atomic.Uint64
 
@@ -51,6 +55,8 @@ type Client struct {
 	next     uint64
 	free     []*pending // to be used again
 	teardown Teardown
+
+	questions map[string]*Question // open ones, by the key of their id
 }
 
 // Start spawns the server and shakes hands with it, both within StartTimeout; a
@@ -64,10 +70,10 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	defer cancel()
 	c, err := begin(ctx, o)
 	var f *Failure
-	if o.Era == EraModern && !pinned(o.Protocol) && errors.As(err, &f) && f.Word == Closed {
-		// A server that was modern once and now dies of the question is older
-		// again: another process, asked the old way.
-		o.Era = ""
+	if o.modernFirst() && errors.As(err, &f) && f.Word == Closed {
+		// A server that dies of the modern question is older, or older again than
+		// it was: another process, asked the old way.
+		o.Era, o.Prefer = "", ""
 		c, err = begin(ctx, o)
 	}
 	return c, err
@@ -221,20 +227,30 @@ func (c *Client) fail(f Failure) {
 		f.Exit = c.proc.exit
 	default:
 	}
+	for _, q := range c.end(&f) {
+		q.end(&f)
+	}
+}
+
+// end is fail's part under the lock; the questions are to be ended without it,
+// since that runs code of their owners.
+func (c *Client) end(f *Failure) (open []*Question) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause != nil {
-		return
+		return nil
 	}
-	c.cause = &f
+	c.cause = f
 	if c.state != closing {
 		c.state = failed
 	}
 	for _, p := range c.calls {
-		p.done <- outcome{failure: &f}
+		p.done <- outcome{failure: f}
 	}
 	c.calls = map[uint64]*pending{}
+	open = slices.Collect(maps.Values(c.questions))
 	close(c.down)
+	return open
 }
 
 // Info is what the handshake told. It is complete once Start returned.

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -27,6 +26,18 @@ func legacyVersions() []string {
 // this version; the last is the modern era's own.
 const codeUnsupportedVersion = -32022
 
+// The notifications that this package answers for itself.
+const (
+	methodProgress  = "notifications/progress"
+	methodCancelled = "notifications/cancelled"
+)
+
+// modernFirst is whether the first question is the modern one, though the
+// declaration leaves the choice.
+func (o *Options) modernFirst() bool {
+	return !pinned(o.Protocol) && (o.Era == EraModern || o.Prefer == EraModern)
+}
+
 // pinned is whether the declaration leaves no choice of era.
 func pinned(protocol string) bool { return protocol == EraLegacy || protocol == EraModern }
 
@@ -50,7 +61,7 @@ func (c *Client) greet(ctx context.Context) error {
 		return c.initialize(ctx)
 	case c.o.Protocol == EraModern:
 		return c.discover(ctx)
-	case c.o.Era == EraModern:
+	case c.o.modernFirst():
 		err := c.probe(ctx)
 		if err != nil && otherEra(err) {
 			return c.initialize(ctx)
@@ -95,11 +106,8 @@ func otherEra(err error) bool {
 // initialize is the legacy handshake.
 func (c *Client) initialize(ctx context.Context) error {
 	c.meta = nil
-	params, _ := json.Marshal(map[string]any{ // strings only: cannot fail
-		"protocolVersion": latestLegacy,
-		"capabilities":    struct{}{},
-		"clientInfo":      c.clientInfo(),
-	})
+	params := slices.Concat([]byte(`{"capabilities":`), orEmpty(c.o.Capabilities),
+		[]byte(`,"clientInfo":`), c.clientInfo(), []byte(`,"protocolVersion":"`+latestLegacy+`"}`))
 	result, err := c.ask(ctx, "initialize", params)
 	if err != nil {
 		return err
@@ -126,8 +134,16 @@ func (c *Client) initialize(ctx context.Context) error {
 	return nil
 }
 
-func (c *Client) clientInfo() map[string]string {
-	return map[string]string{"name": "postern", "version": c.o.Version}
+func (c *Client) clientInfo() []byte {
+	return slices.Concat([]byte(`{"name":"postern","version":`), wire.Quote(c.o.Version), []byte(`}`))
+}
+
+// orEmpty is raw if it is a JSON object, else an empty one.
+func orEmpty(raw []byte) []byte {
+	if object(raw) == nil {
+		return []byte(`{}`)
+	}
+	return raw
 }
 
 // ask does a call of our own and takes an error for a failure.
@@ -174,6 +190,7 @@ func (c *Client) learn(i Info) {
 	defer c.mu.Unlock()
 	i.PID = c.info.PID
 	c.info = i
+	c.modern.Store(i.Era == EraModern)
 }
 
 // object is raw if it is a JSON object, else nil.

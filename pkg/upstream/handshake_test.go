@@ -167,10 +167,14 @@ func TestInitializeParams(t *testing.T) {
 	}
 }
 
+func reservedMeta(info string) *reserved {
+	return &reserved{version: []byte(`"2026-07-28"`), info: []byte(info), capabilities: []byte(`{}`)}
+}
+
 // The reserved members of a modern request are ours, whatever the caller put
 // there, and every other byte stays (R4).
 func TestModernParams(t *testing.T) {
-	c := &Client{o: Options{Server: "demo"}, meta: modernMeta([]byte(`{"name":"postern"}`))}
+	c := &Client{o: Options{Server: "demo"}, meta: reservedMeta(`{"name":"postern"}`)}
 	const m = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"postern"},"io.modelcontextprotocol/clientCapabilities":{}`
 	for _, tc := range []struct{ in, token, want string }{
 		{``, "", `{"_meta":{` + m + `}}`},
@@ -209,7 +213,7 @@ func FuzzModernParams(f *testing.F) {
 	for _, s := range []string{`{}`, `{"_meta":{"x":1}}`, `{"_meta":{"io.modelcontextprotocol/clientInfo":0}}`, `{ "a" : [ ] }`} {
 		f.Add([]byte(s))
 	}
-	c := &Client{meta: modernMeta([]byte(`{}`))}
+	c := &Client{meta: reservedMeta(`{}`)}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if wire.EachMember(in, func([]byte, wire.Span) bool { return true }) != nil {
 			return

@@ -1,9 +1,7 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 
 	"postern/pkg/wire"
@@ -16,14 +14,16 @@ const (
 	metaVersion      = "io.modelcontextprotocol/protocolVersion"
 	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
 	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaLogLevel     = "io.modelcontextprotocol/logLevel"
 	metaServerInfo   = "io.modelcontextprotocol/serverInfo"
 )
 
 // discover is the modern handshake: one question, after which every request says
 // for itself who asks and in which version.
 func (c *Client) discover(ctx context.Context) error {
-	info, _ := json.Marshal(c.clientInfo()) // strings only: cannot fail
-	c.meta = modernMeta(info)
+	c.meta = &reserved{
+		version: wire.Quote(modernVersion), info: c.clientInfo(), capabilities: orEmpty(c.o.Capabilities),
+	}
 	result, err := c.ask(ctx, discoverMethod, nil)
 	if err != nil {
 		return c.refusedVersion(err)
@@ -74,13 +74,4 @@ func texts(raw []byte) (out []string) {
 		return len(out) < 64
 	})
 	return out
-}
-
-// modernMeta is the members to put into every _meta, in this order.
-func modernMeta(clientInfo []byte) []byte {
-	var b bytes.Buffer
-	b.WriteString(`"` + metaVersion + `":"` + modernVersion + `","` + metaClientInfo + `":`)
-	b.Write(clientInfo)
-	b.WriteString(`,"` + metaCapabilities + `":{}`)
-	return b.Bytes()
 }

@@ -26,6 +26,13 @@ type Options struct {
 	Protocol string
 	// Era is legacy or modern when an earlier handshake is remembered; "" if not.
 	Era string
+	// Prefer is the era to ask for first, whatever is remembered: modern, or "",
+	// which is the remembered one, or else legacy. Protocol decides alone.
+	Prefer string
+	// Capabilities is what is declared to the server as its client's, a JSON
+	// object, sent as it is: with initialize, or with each request in the modern
+	// era. nil, and anything that is no object, declares nothing.
+	Capabilities []byte
 	// StartTimeout bounds spawn and handshake together, and each page of a List.
 	StartTimeout time.Duration
 	// MaxMessage bounds one line either way, MaxQueue the bytes waiting for the
@@ -36,9 +43,16 @@ type Options struct {
 	Mark string
 	// Version is the version in clientInfo.
 	Version string
-	// Notify gets every notification but progress and cancelled. It is called
-	// from the reader goroutine, in order, and must not block. May be nil.
+	// Notify gets every notification but progress of our own calls and cancelled.
+	// It is called from the reader goroutine, in order, and must not block; it may
+	// be called before Start returns. May be nil.
 	Notify func(m wire.Message)
+	// Ask gets every request of the server but ping, which is answered here. It is
+	// called like Notify, and in order with it. The question stays open until it is
+	// answered or declined, at once or later, from whatever goroutine; nil declines
+	// all. A modern server makes no requests: one that does is told so here, as is
+	// one with more than config.ServerQuestions open.
+	Ask func(q *Question)
 	// Panicked is told of a panic in one of the client's goroutines, callbacks
 	// included: where, what it said and the stack. The connection ends then, and
 	// nothing else does (R26). It must not panic. nil lets panics end the process.
@@ -76,9 +90,26 @@ type Call struct {
 	// the caller's token put back: in order, from the reader goroutine, never
 	// after Do returned. It must not block. May be nil.
 	Progress func(params []byte)
-	// Timeout runs from the moment the request is written and starts again with
-	// each progress; 0 is no limit but ctx.
+	// Timeout runs from the moment the request is written, starts again with each
+	// progress, and stands still with Standstill; 0 is no limit but ctx.
 	Timeout time.Duration
+	// Standstill is the time that does not count against Timeout; nil is none.
+	Standstill *Standstill
+	// Modern is whether Params come from an agent of the modern era: towards a
+	// legacy server what only that era knows is taken out of them (see the package
+	// comment).
+	Modern bool
+	// Capabilities are the client's capabilities of this request towards a modern
+	// server; nil is Options.Capabilities.
+	Capabilities []byte
+	// LogLevel is the level of log messages wanted from a modern server while it
+	// works on this request, "" for none. It takes the place of one in Params.
+	LogLevel string
+	// Sent is called once with the id of the request on the wire, just before its
+	// first byte is written: nothing the server says about it can have come yet,
+	// and all that is sent from now on stands behind it. It is called from the
+	// writer's goroutine, must not block, and may keep id. May be nil.
+	Sent func(id []byte)
 }
 
 // Reply is the upstream's response, a result or an error, as it was received;

@@ -68,7 +68,7 @@ func (in *receiver) line(line []byte) {
 	case wire.Notification:
 		in.notification(m)
 	case wire.Request:
-		in.c.decline(m)
+		in.c.asked(m)
 	}
 }
 
@@ -178,14 +178,17 @@ func (c *Client) protocol(detail string) *Failure {
 }
 
 func (in *receiver) notification(m wire.Message) {
+	if m.Method == methodCancelled { // counts for no flood: somebody may be working in vain
+		in.c.withdrawn(m.ParamsBytes())
+		return
+	}
 	if !in.allowed(time.Now()) {
 		in.c.dropped.Add(1)
 		return
 	}
 	switch m.Method {
-	case "notifications/progress":
+	case methodProgress:
 		in.c.step(m.ParamsBytes())
-	case "notifications/cancelled": // its requests are answered at once
 	default:
 		if in.c.o.Notify != nil {
 			in.c.o.Notify(m)
@@ -215,19 +218,19 @@ func (c *Client) step(params []byte) {
 		c.dropped.Add(1)
 		return
 	}
-	p.step(time.Since(c.epoch), params, at[0])
+	p.step(c, params, at[0])
 }
 
 // step takes one progress message in, unless the call ended since it was found,
 // or p is another call by now.
-func (p *pending) step(now time.Duration, params []byte, token wire.Span) {
+func (p *pending) step(c *Client, params []byte, token wire.Span) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.id == 0 || !bytes.Equal(p.digits, token.Of(params)) || p.token == nil {
 		return
 	}
 	p.steps++
-	p.alive.Store(int64(now))
+	p.alive.Store(int64(p.clock(c)))
 	if p.progress != nil {
 		p.progress(wire.Splice(params, wire.Edit{Span: token, New: p.token}))
 	}
@@ -241,24 +244,4 @@ func (c *Client) find(token []byte) *pending {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.calls[n]
-}
-
-// decline answers a request of the server's. Nobody is asked: a client with
-// several callers cannot know whom it means, so it declares no capability that
-// would need that.
-func (c *Client) decline(m wire.Message) {
-	var answer []byte
-	switch m.Method {
-	case "ping":
-		answer = wire.ResultLine(m.IDBytes(), []byte(`{}`))
-	case "elicitation/create":
-		c.declined.Add(1)
-		answer = wire.ResultLine(m.IDBytes(), []byte(`{"action":"cancel"}`))
-	default:
-		c.declined.Add(1)
-		answer = wire.ErrorLine(m.IDBytes(), &wire.RPCError{
-			Code: wire.CodeMethodNotFound, Message: "this client does not offer " + strconv.Quote(m.Method),
-		})
-	}
-	_ = c.w.Send(answer, nil) // a server that does not read its answers meets the writer's deadline
 }
