@@ -12,7 +12,8 @@ import (
 type cutting struct {
 	raw          []byte
 	parts        call.ResultParts
-	kept         [][]byte // blocks of content
+	prose        prose
+	kept         [][]byte // blocks of prose
 	shown, total int      // bytes of text
 	structured   int      // bytes of structured content that are left out; 0 = none
 }
@@ -21,7 +22,8 @@ type cutting struct {
 // structured content take about limit bytes; nil means nothing (R69). Blocks that
 // are no text stay whatever they take. whole keeps structured content as it is.
 func planCut(raw []byte, p call.ResultParts, limit int, whole bool) *cutting {
-	list := blocks(raw, p)
+	text := proseOf(raw, p)
+	list := text.blocks(raw)
 	texts := 0
 	for _, b := range list {
 		if b.text.Ok() {
@@ -32,7 +34,7 @@ func planCut(raw []byte, p call.ResultParts, limit int, whole bool) *cutting {
 	if texts+structured <= limit {
 		return nil
 	}
-	c := &cutting{raw: raw, parts: p}
+	c := &cutting{raw: raw, parts: p, prose: text}
 	left := limit - config.ResultNoteBytes
 	if whole || structured*2 <= limit {
 		left -= structured
@@ -84,14 +86,15 @@ func (c *cutting) take(list []block, room int) {
 	}
 }
 
-// result is the cut result with a note as the last block of its content.
-func (c *cutting) result(note string) []byte {
+// result is the cut result with a note as the last block of its text. uri is
+// where the whole is.
+func (c *cutting) result(uri, note string) []byte {
 	content := []byte{'['}
 	for _, b := range c.kept {
 		content = append(append(content, b...), ',')
 	}
-	content = append(append(content, textBlock(note)...), ']')
-	edits := []wire.Edit{{Span: c.parts.Content, New: content}}
+	content = append(append(content, c.prose.note(uri, note)...), ']')
+	edits := []wire.Edit{{Span: c.prose.at, New: content}}
 	if c.structured > 0 {
 		edits = append(edits, wire.Edit{Span: memberSpan(c.raw, c.parts.Structured)})
 	}

@@ -76,7 +76,7 @@ func FuzzCut(f *testing.F) {
 		}
 		if full := twin(raw, p); full != nil {
 			raw = full
-			if p, problem = call.ReadResult(raw); problem != "" || len(blocks(raw, p)) != 1 {
+			if p, problem = call.ReadResult(raw); problem != "" || len(blocksOf(raw, p)) != 1 {
 				t.Fatalf("%s: %s", raw, problem)
 			}
 		}
@@ -84,8 +84,13 @@ func FuzzCut(f *testing.F) {
 		if c == nil {
 			return
 		}
-		checkCut(t, raw, c.result("NOTE"), p, c, whole)
+		checkCut(t, raw, c.result("", "NOTE"), p, c, whole)
 	})
+}
+
+func blocksOf(raw []byte, p call.ResultParts) []block {
+	list := proseOf(raw, p)
+	return list.blocks(raw)
 }
 
 func checkCut(t *testing.T, raw, cut []byte, p call.ResultParts, c *cutting, whole bool) {
@@ -94,7 +99,7 @@ func checkCut(t *testing.T, raw, cut []byte, p call.ResultParts, c *cutting, who
 	if problem != "" {
 		t.Fatalf("%s became %s: %s", raw, cut, problem)
 	}
-	list := blocks(cut, after)
+	list := blocksOf(cut, after)
 	if note := list[len(list)-1]; string(note.raw) != `{"type":"text","text":"NOTE"}` {
 		t.Fatalf("%s", cut)
 	}
@@ -110,7 +115,7 @@ func checkCut(t *testing.T, raw, cut []byte, p call.ResultParts, c *cutting, who
 			shown += s.String()
 		}
 	}
-	if c.shown > len(text) || c.total > len(text) && c.total > 0 && len(blocks(raw, p)) > 0 && c.shown > c.total {
+	if c.shown > len(text) || c.total > len(text) && c.total > 0 && len(blocksOf(raw, p)) > 0 && c.shown > c.total {
 		t.Fatalf("%d of %d, %d bytes of text", c.shown, c.total, len(text))
 	}
 	if c.shown > 0 && !strings.HasSuffix(strings.TrimLeft(text[:c.shown], "\n"), strings.TrimLeft(shown, "\n")) {
@@ -144,7 +149,7 @@ func checkOthers(t *testing.T, raw, cut []byte) {
 	}
 	others := func(raw []byte) (out []string) {
 		p, _ := call.ReadResult(raw)
-		for _, b := range blocks(raw, p) {
+		for _, b := range blocksOf(raw, p) {
 			if !b.text.Ok() {
 				out = append(out, string(b.raw))
 			}
@@ -171,7 +176,7 @@ func TestCutLength(t *testing.T) {
 			if c == nil {
 				t.Fatalf("%d blocks are not cut to %d", n, limit)
 			}
-			if got := len(c.result(c.note(strings.Repeat("f", 32), "", true))); got > limit+config.ResultNoteBytes/2 || got < limit/4 {
+			if got := len(c.result("", c.note(resultScheme+strings.Repeat("f", 32), "", true))); got > limit+config.ResultNoteBytes/2 || got < limit/4 {
 				t.Errorf("%d blocks cut to %d have %d bytes", n, limit, got)
 			}
 		}
@@ -224,7 +229,7 @@ func BenchmarkCut(b *testing.B) {
 			b.SetBytes(int64(len(raw)))
 			for b.Loop() {
 				p, _ := call.ReadResult(raw)
-				planCut(raw, p, 16<<10, false).result("note")
+				planCut(raw, p, 16<<10, false).result("", "note")
 			}
 		})
 	}

@@ -44,9 +44,9 @@ func getResult(raw []byte, p call.ResultParts, path string) []byte {
 		raw = full
 		p, _ = call.ReadResult(raw)
 	}
-	c := &cutting{raw: raw, parts: p}
-	for _, b := range blocks(raw, p) {
+	c := &cutting{raw: raw, parts: p, prose: proseOf(raw, p)}
+	for _, b := range c.prose.blocks(raw) {
 		c.kept = append(c.kept, b.raw)
 	}
-	return c.result(fmt.Sprintf("[postern: the result has nothing at get %q; this is all of it]", path))
+	return c.result("", fmt.Sprintf("[postern: the result has nothing at get %q; this is all of it]", path))
 }

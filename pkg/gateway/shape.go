@@ -52,12 +52,13 @@ func (s *session) shape(raw []byte, a call.Answer, w wanted) []byte {
 	if err != nil {
 		return changed // without room for the whole nothing is cut
 	}
-	return c.result(c.note(id, w.get, view.Offers(&s.own.readResult.Own)))
+	uri := resultScheme + id
+	return c.result(uri, c.note(uri, w.get, view.Offers(&s.own.readResult.Own)))
 }
 
 // note says what is missing and where it is. reader is whether the agent has
 // the tool that reads it.
-func (c *cutting) note(id, get string, reader bool) string {
+func (c *cutting) note(uri, get string, reader bool) string {
 	var missing []string
 	if c.shown < c.total {
 		missing = append(missing, fmt.Sprintf("bytes %d to %d of its text", c.shown, c.total))
@@ -65,10 +66,10 @@ func (c *cutting) note(id, get string, reader bool) string {
 	if c.structured > 0 {
 		missing = append(missing, fmt.Sprintf("its structuredContent (%d bytes)", c.structured))
 	}
-	note := fmt.Sprintf("[postern: this result was too long; missing here: %s. The whole is kept for %d days as %s%s",
-		strings.Join(missing, " and "), config.ResultLife/(24*time.Hour), resultScheme, id)
+	note := fmt.Sprintf("[postern: this result was too long; missing here: %s. The whole is kept for %d days as %s",
+		strings.Join(missing, " and "), config.ResultLife/(24*time.Hour), uri)
 	if reader {
-		from := fmt.Sprintf(`{"id":"%s","offset":%d`, id, c.shown)
+		from := fmt.Sprintf(`{"id":"%s","offset":%d`, strings.TrimPrefix(uri, resultScheme), c.shown)
 		if get != "" {
 			from += `,"get":` + string(wire.Quote(get))
 		}

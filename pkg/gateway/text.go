@@ -10,24 +10,55 @@ import (
 	"postern/pkg/wire"
 )
 
-// block is one element of a result's content.
+// prose is the list in a result whose elements hold its text.
+type prose struct {
+	at   wire.Span
+	text func(element []byte) wire.Span       // of an element's text, with the quotes; absent in what is no text
+	note func(uri string, text string) []byte // one more element, which says text of what is kept at uri
+}
+
+// proseOf finds it: content in the result of a tool, contents in that of
+// resources/read, messages in that of prompts/get.
+func proseOf(raw []byte, p call.ResultParts) prose {
+	tool := prose{p.Content, textIn, func(_, text string) []byte { return textBlock(text) }}
+	if p.Content.Ok() || p.Structured.Ok() {
+		return tool
+	}
+	var at [2]wire.Span
+	if wire.Lookup(raw, []string{"contents", "messages"}, at[:]) != nil {
+		return tool
+	}
+	switch {
+	case isList(at[0].Of(raw)):
+		return prose{at[0], textMember, noteContents}
+	case isList(at[1].Of(raw)):
+		return prose{at[1], messageText, noteMessage}
+	}
+	return tool
+}
+
+func isList(raw []byte) bool { return len(raw) > 0 && raw[0] == '[' }
+
+// block is one element of such a list.
 type block struct {
 	raw  []byte
 	text wire.Span // of its text within raw, with the quotes; absent in what is no text
 }
 
-// blocks takes the content of a result apart. Text is what a text block or an
-// embedded resource says; images, audio, links and kinds of content that are not
-// known here have none.
-func blocks(raw []byte, p call.ResultParts) (out []block) {
-	content := p.Content.Of(raw)
-	if content == nil {
+// blocks takes the list apart. Text is what a text block, an embedded resource
+// or a resource says; images, audio, links, blobs and whatever is not known here
+// have none.
+func (p *prose) blocks(raw []byte) (out []block) {
+	list := p.at.Of(raw)
+	if list == nil {
 		return nil
 	}
-	// ReadResult has seen that it is a list of objects.
-	_ = wire.EachElement(content, func(v wire.Span) bool {
-		b := block{raw: v.Of(content)}
-		b.text = textIn(b.raw)
+	// A list, as was seen, in a message that was checked.
+	_ = wire.EachElement(list, func(v wire.Span) bool {
+		b := block{raw: v.Of(list)}
+		if wire.IsObject(b.raw) {
+			b.text = p.text(b.raw)
+		}
 		out = append(out, b)
 		return true
 	})
@@ -45,14 +76,51 @@ func textIn(raw []byte) wire.Span {
 	case `"text"`:
 		return stringAt(raw, at[1])
 	case `"resource"`:
-		var inner [1]wire.Span
-		resource := at[2].Of(raw)
-		if !wire.IsObject(resource) || wire.Lookup(resource, []string{"text"}, inner[:]) != nil || !inner[0].Ok() {
-			return wire.Span{}
-		}
-		return stringAt(raw, wire.Span{Start: at[2].Start + inner[0].Start, End: at[2].Start + inner[0].End})
+		return within(raw, at[2], textMember)
 	}
 	return wire.Span{}
+}
+
+// textMember is the text of an object that has it as a member.
+func textMember(raw []byte) wire.Span {
+	var at [1]wire.Span
+	if wire.Lookup(raw, []string{"text"}, at[:]) != nil || !at[0].Ok() {
+		return wire.Span{}
+	}
+	return stringAt(raw, at[0])
+}
+
+// messageText is the text of one message of a prompt.
+func messageText(raw []byte) wire.Span {
+	var at [1]wire.Span
+	if wire.Lookup(raw, []string{"content"}, at[:]) != nil {
+		return wire.Span{}
+	}
+	return within(raw, at[0], textIn)
+}
+
+// within finds text in an object that stands at inner.
+func within(raw []byte, inner wire.Span, find func([]byte) wire.Span) wire.Span {
+	if !wire.IsObject(inner.Of(raw)) {
+		return wire.Span{}
+	}
+	at := find(inner.Of(raw))
+	if !at.Ok() {
+		return at
+	}
+	return wire.Span{Start: inner.Start + at.Start, End: inner.Start + at.End}
+}
+
+func noteContents(uri, text string) []byte {
+	o := object{}
+	o.text("uri", uri)
+	o.text("mimeType", "text/plain")
+	o.text("text", text)
+	return o.bytes()
+}
+
+func noteMessage(_, text string) []byte {
+	return append(append([]byte(`{"role":"user","content":`), textBlock(text)...), '}')
 }
 
 func stringAt(raw []byte, at wire.Span) wire.Span {
@@ -68,7 +136,8 @@ func stringAt(raw []byte, at wire.Span) wire.Span {
 func resultText(raw []byte, p call.ResultParts) string {
 	var out strings.Builder
 	found := false
-	for _, b := range blocks(raw, p) {
+	list := proseOf(raw, p)
+	for _, b := range list.blocks(raw) {
 		if !b.text.Ok() {
 			continue
 		}
