@@ -206,7 +206,7 @@ func TestNarrowingOnlyTakesAway(t *testing.T) {
 
 func randomTool(r *rand.Rand) Tool {
 	return Tool{
-		Server: pick(r, "a", "ab", "a_b"), Name: pick(r, "get", "set", "a/b"), Exposed: pick(r, "a__get", "ab__set", "z"),
+		Kind: Kind(r.IntN(4)), Server: pick(r, "a", "ab", "a_b"), Name: pick(r, "get", "set", "a/b"), Exposed: pick(r, "a__get", "ab__set", "z"),
 		Exec: pick(r, "npx a", "uvx b"), Class: pick(r, config.ClassRead, config.ClassExecute, config.ClassUnknown),
 		ReadOnly: r.IntN(2) == 0, WriteTools: randomPatterns(r, "get", "s*"),
 	}
@@ -215,10 +215,10 @@ func randomTool(r *rand.Rand) Tool {
 func randomPolicy(t *testing.T, r *rand.Rand) *Policy {
 	p := &config.Policy{
 		At: "p:1", Servers: randomPatterns(r, "*", "a", "ab", "a*"), Allow: subset(r.IntN(16)),
-		Deny: randomPatterns(r, "a/get", "*/set", "z", "exec:npx*"), Ask: randomPatterns(r, "a/*", "ab__*", "z"),
+		Deny: randomPatterns(r, "a/get", "*/set", "z", "exec:npx*", "resource:a/get"), Ask: randomPatterns(r, "a/*", "ab__*", "z", "prompt:*/?et"),
 	}
 	if r.IntN(2) == 0 {
-		p.Tools = randomPatterns(r, "a/*", "*/get", "ab__set", "*__*")
+		p.Tools = randomPatterns(r, "a/*", "*/get", "ab__set", "*__*", "resource:a/*", "prompt:*/get")
 	}
 	return compile(t, p)
 }

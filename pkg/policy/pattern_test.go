@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"postern/pkg/config"
@@ -121,6 +122,9 @@ func FuzzDeny(f *testing.F) {
 	f.Add("a_", "b*?[", "x")
 	f.Add("fs", "a/b", "fs__a_b_12345678")
 	f.Fuzz(func(t *testing.T, server, name, exposed string) {
+		if strings.ContainsAny(exposed, "/:") {
+			return // no exposed name has them
+		}
 		open := compile(t, &config.Policy{At: "f:1", Servers: patterns("", "*"), Allow: allTiers})
 		tool := Tool{Server: server, Name: name, Exposed: exposed, Class: config.ClassRead}
 		if d := Decide(Subject{Level: 3, Policies: []*Policy{open}}, tool); d.Verdict != Allow {
