@@ -87,7 +87,7 @@ func TestProgress(t *testing.T) {
 	got := p.do(t.Context(), Call{
 		Method: "tools/call", Params: params, Token: wire.Span{Start: start, End: start + 16},
 		Progress: func(raw []byte) { mu.Lock(); steps = append(steps, string(raw)); mu.Unlock() },
-		Timeout:  400 * time.Millisecond,
+		Timeout:  2 * time.Second,
 	})
 	id, m := p.request()
 	if want := `{"_meta":{"progressToken":` + id + `},"name":"x"}`; string(m.ParamsBytes()) != want {
@@ -95,7 +95,7 @@ func TestProgress(t *testing.T) {
 	}
 	begin := time.Now()
 	for i := range 6 {
-		time.Sleep(150 * time.Millisecond) // the subject: longer than the timeout in all
+		time.Sleep(400 * time.Millisecond) // the subject: longer than the timeout in all
 		p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d, "progressToken":%s,"x":1.0}}`, i, id)
 	}
 	p.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":"invented"}}`) // MB-083
@@ -289,14 +289,13 @@ func TestTimeoutStartsWhenWritten(t *testing.T) {
 	p := newPeer(t, Options{})
 	big := p.jam()
 	p.waitStage(1, written)
-	got := p.do(t.Context(), Call{Method: "queued", Timeout: 300 * time.Millisecond})
+	got := p.do(t.Context(), Call{Method: "queued", Timeout: 2 * time.Second})
 	p.waitStage(2, queued)
-	time.Sleep(500 * time.Millisecond) // the subject: longer than the timeout
+	time.Sleep(2500 * time.Millisecond) // the subject: longer than the timeout
 	p.request()
 	if _, m := p.request(); m.Method != "queued" {
 		t.Fatalf("got %s", m.Raw)
 	}
-	time.Sleep(100 * time.Millisecond)
 	p.send(`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	if r := await(t, got); r.err != nil {
 		t.Error(r.err)
