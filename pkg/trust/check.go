@@ -120,6 +120,11 @@ func compareFiles(h *hashes, srv *config.Server, want []FileRecord, files []stri
 			return err
 		}
 	}
+	return onlyApproved(srv, want, files)
+}
+
+// onlyApproved refuses files that the record does not hold.
+func onlyApproved(srv *config.Server, want []FileRecord, files []string) error {
 	for _, path := range files {
 		if !slices.ContainsFunc(want, func(f FileRecord) bool { return f.Path == path }) {
 			return &ChangedError{Server: srv.ID, Path: path, What: "was not there when it was approved"}
@@ -174,17 +179,33 @@ func (a *Approved) verifyProgram() error {
 	return compareProgram(a.hashes, a.server, want, p)
 }
 
+// verifyArguments finds what the arguments name now and was not approved.
+func (a *Approved) verifyArguments() error {
+	if a.record == nil {
+		return nil
+	}
+	now := plan{args: a.plan.args, dir: a.plan.dir}
+	if err := now.cover(a.server); err != nil {
+		return err
+	}
+	return onlyApproved(a.server, a.record.Files, now.files)
+}
+
 var errNotApproved = errors.New("this server was not approved")
 
-// Launch gives what to execute, after one more Verify. A binary that the record
+// Launch gives what to execute, after one more Verify and one more look at what
+// the arguments name: a file may have come since Check. A binary that the record
 // holds by digest comes as the open descriptor whose content was compared;
-// the caller closes File. Errors: *ChangedError, or what kept the executable
-// from being opened.
+// the caller closes File. Errors: *ChangedError, *UnavailableError, or what kept
+// the executable from being opened.
 func (a *Approved) Launch() (Launch, error) {
 	if a == nil || a.plan == nil {
 		return Launch{}, errNotApproved
 	}
 	if err := a.Verify(); err != nil {
+		return Launch{}, err
+	}
+	if err := a.verifyArguments(); err != nil {
 		return Launch{}, err
 	}
 	p := a.plan

@@ -50,7 +50,11 @@ func newPlan(v *values, env *Environ, sessionProject string) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.program, err = find(srv, p.command, p.dir, list, sessionProject); err != nil {
+	from := p.dir
+	if p.cwd == "" {
+		from = srv.Base() // the program is the same wherever its agent is
+	}
+	if p.program, err = find(srv, p.command, from, list, sessionProject); err != nil {
 		return nil, err
 	}
 	p.expanded = sha(struct {
@@ -108,6 +112,9 @@ func workingDirectory(srv *config.Server, cwd string, env *Environ) (string, err
 		return "", fail(dir + " is not a directory")
 	}
 	if _, ok := within(srv.Project, real); srv.Scope != config.User && !ok {
+		if dir == env.Dir {
+			return "", fail(fmt.Sprintf("its agent's directory %s lies outside the project, and no cwd is declared", dir))
+		}
 		return "", fail(fmt.Sprintf("its directory %s leads out of the project", dir))
 	}
 	return real, nil

@@ -26,8 +26,8 @@ func (p *program) source() source {
 	}}
 }
 
-// find resolves an expanded command (C34). dir is the working directory, lookIn
-// the list of directories for a bare name.
+// find resolves an expanded command (C34). dir is where a relative path counts
+// from, lookIn the list of directories for a bare name.
 func find(srv *config.Server, command, dir, lookIn, sessionProject string) (*program, error) {
 	fail := func(why string, searched ...string) error {
 		return &ExecutableError{Server: srv.ID, Command: command, Why: why, Searched: searched}
