@@ -130,32 +130,39 @@ const (
 
 // Sessions and calls.
 const (
-	ConfigCheckEvery  = time.Second            // how often files of the configuration are looked at (R90)
-	RefusalLogWait    = 100 * time.Millisecond // a refusal's row is waited for so long (C81)
-	LogFlush          = 2 * time.Second        // the log's queue at the end of a process
-	MaxReturnedSchema = 8 << 10                // a schema given back with refused arguments (R41)
-	AgentMessageBytes = 4 << 20                // one message of an agent (R1)
-	AgentQueueBytes   = 64 << 20               // unwritten bytes towards one agent: a stopped agent is not dead (R6)
-	SessionCalls      = 1024                   // requests of one session under way
-	MaxBatch          = 256                    // messages of one 2025-03-26 batch (R5)
-	ListPageBytes     = 1 << 20                // one page of an own list (R71)
-	InstructionBytes  = 4 << 10                // instructions in all (R67)
-	ListWait          = 5 * time.Second        // default of --list-wait (R66)
-	MaxListWait       = time.Minute            // an agent gives up a list sooner
-	ListChangedEvery  = 500 * time.Millisecond // list_changed at most so often (R54)
-	MaxPosternDepth   = 3                      // postern started by postern so often is a loop (C23)
-	EndGrace          = 500 * time.Millisecond // answers under way when an agent closes its end
-	AgentFlush        = 500 * time.Millisecond // unwritten answers when a session ends
+	ConfigCheckEvery   = time.Second            // how often files of the configuration are looked at (R90)
+	RefusalLogWait     = 100 * time.Millisecond // a refusal's row is waited for so long (C81)
+	LogFlush           = 2 * time.Second        // the log's queue at the end of a process
+	MaxReturnedSchema  = 8 << 10                // a schema given back with refused arguments (R41)
+	AgentMessageBytes  = 4 << 20                // one message of an agent (R1)
+	AgentQueueBytes    = 64 << 20               // unwritten bytes towards one agent: a stopped agent is not dead (R6)
+	SessionCalls       = 1024                   // requests of one session under way
+	MaxBatch           = 256                    // messages of one 2025-03-26 batch (R5)
+	ListPageBytes      = 1 << 20                // one page of an own list (R71)
+	MaxCapabilityBytes = 16 << 10               // one capability of one server that is merged with others'; real ones have some hundred
+	CapabilityNesting  = 4                      // objects within it that are merged; tasks.requests.tools.call is one of four
+	InstructionBytes   = 4 << 10                // instructions in all (R67)
+	ListWait           = 5 * time.Second        // default of --list-wait (R66)
+	MaxListWait        = time.Minute            // an agent gives up a list sooner
+	ListChangedEvery   = 500 * time.Millisecond // list_changed at most so often (R54)
+	MaxPosternDepth    = 3                      // postern started by postern so often is a loop (C23)
+	EndGrace           = 500 * time.Millisecond // answers under way when an agent closes its end
+	AgentFlush         = 500 * time.Millisecond // unwritten answers when a session ends
 )
 
 // What servers ask of agents, and what lasts longer than a call.
 const (
-	MaxQuestions = 64              // of servers to one session, open at the same time; a person answers one
-	Rounds       = 10              // of questions that one call of a modern server may need (R73)
-	TaskLife     = time.Hour       // an open task keeps its server from being stopped for so long (R22)
-	LinkMemory   = 1000            // linked resources that a session remembers the server of (R61)
-	ElicitMemory = 100             // elicitations of which a server may tell later that they are done
-	LevelWait    = 2 * time.Second // for a server's answer to logging/setLevel before the call is sent
+	MaxQuestions     = 64              // of servers to one session, open at the same time; a person answers one
+	Rounds           = 10              // of questions that one call of a modern server may need (R73)
+	TaskLife         = time.Hour       // an open task keeps its server from being stopped for so long (R22)
+	LinkMemory       = 1000            // linked resources that a session remembers the server of (R61)
+	MaxSubscriptions = 1000            // resources that a session hears of; one message each at most every few seconds
+	ElicitMemory     = 100             // elicitations of which a server may tell later that they are done
+	LevelWait        = 2 * time.Second // for a server's answer to logging/setLevel before the call is sent
+	MaxStreams       = 32              // subscriptions/listen of one agent at the same time; one does for all
+	StreamItems      = 500             // resources, and tasks, that one of them names; as many as a server may list
+	StreamBytes      = 4 << 20         // of notifications that one of them keeps for an agent that does not read
+	StreamJobs       = 8               // resources that are subscribed to at the same time for one of them
 )
 
 // Rows of the call log (C80, C81).

@@ -19,10 +19,14 @@ type offer struct {
 }
 
 // exposure is what holds for this session in a view: what its policies say, and
-// in place of their mode the one that the session was opened with.
+// in place of their mode the one that the session was opened with. A server that
+// is alone is shown as it is (R62).
 func (s *session) exposure(v *call.View) call.Exposure {
 	e := s.calls.Exposure(v)
-	if s.o.Exposure != "" {
+	switch {
+	case s.o.Only != "":
+		e.Mode, e.MaxDescriptionChars = full, 0
+	case s.o.Exposure != "":
 		e.Mode = s.o.Exposure
 	}
 	return e
@@ -63,15 +67,24 @@ func (s *session) build(v *call.View, decided string) *offer {
 	}
 	if o.mode == lazy {
 		l.items = nil
-		l.add(v, s.own.search, s.own.describe, s.own.call)
+		s.add(l, v, s.own.search, s.own.describe, s.own.call)
 	}
 	if e.MaxResultBytes > 0 && len(l.items) > 0 { // a result may be cut
-		l.add(v, s.own.readResult)
+		s.add(l, v, s.own.readResult)
 	}
+	o.lists[promptList].show(v.VisiblePrompts())
+	o.lists[resourceList].show(v.VisibleResources())
+	o.lists[templateList].show(v.VisibleTemplates())
 	for k := range listKinds {
 		o.lists[k].seal(k)
 	}
 	return o
+}
+
+func (l *list) show(items []*call.Item) {
+	for _, i := range items {
+		l.items = append(l.items, i.Shown())
+	}
 }
 
 // auto is what exposure auto comes to: lazy for many tools, and where a trusted
@@ -81,7 +94,7 @@ func (s *session) auto(v *call.View, size int, decided string) string {
 	switch {
 	case decided != "":
 		return decided
-	case !v.Offers(&s.own.search.Own) || !v.Offers(&s.own.call.Own):
+	case !s.offers(v, s.own.search) || !s.offers(v, s.own.call):
 		return full
 	case size > config.FullBytes || unlisted(v):
 		return lazy
@@ -99,10 +112,16 @@ func unlisted(v *call.View) bool {
 	return false
 }
 
-// add appends those of the gateway's own tools that the policies allow.
-func (l *list) add(v *call.View, tools ...*ownTool) {
+// offers reports whether the agent has one of the gateway's own tools: where a
+// server is alone there are none (R62).
+func (s *session) offers(v *call.View, own *ownTool) bool {
+	return s.o.Only == "" && v.Offers(&own.Own)
+}
+
+// add appends those of the gateway's own tools that the agent has.
+func (s *session) add(l *list, v *call.View, tools ...*ownTool) {
 	for _, own := range tools {
-		if v.Offers(&own.Own) {
+		if s.offers(v, own) {
 			l.items = append(l.items, []byte(own.definition))
 		}
 	}

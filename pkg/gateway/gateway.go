@@ -41,6 +41,8 @@ type Options struct {
 	ClientPID int           // the agent's process, 0 when unknown
 	ListWait  time.Duration // how long the first tools/list waits for a discovery; 0 = discover nothing (R66)
 	Exposure  string        // auto, full or lazy in place of what the policy says; "" = what it says (R63)
+	Only      string        // the one server that is served, as itself (R62); "" = all
+	Dir       string        // the agent's working directory, absolute; "" = none
 }
 
 // Serve speaks MCP with one agent until r ends, a write to w fails or ctx
@@ -54,6 +56,7 @@ func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options
 	s.own = newOwnTools(s)
 	inner, err := g.host.Open(call.SessionOptions{
 		Project: o.Project, Policy: o.Policy, Via: "direct", ClientPID: o.ClientPID, Changed: s.changed, Eager: true,
+		Agent: s, Only: o.Only, Dir: o.Dir,
 	})
 	if err != nil {
 		return err
@@ -135,11 +138,16 @@ type session struct {
 	wg     sync.WaitGroup // request goroutines and the announcer
 
 	changes chan struct{} // one token: something this session sees may differ
+	asked   questions     // what the agent is asked
+	begun   sync.Once     // the discovery of this session
 
 	mu        sync.Mutex
 	open      map[string]*request // by wire.IDKey
 	idle      chan struct{}       // closed when open becomes empty, while finish waits
 	revision  string              // negotiated; "" before initialize
+	met       bool                // a request of the modern era came
+	level     string              // of logging/setLevel; "" before
+	declared  []byte              // capabilities of the agent, as it wrote them in initialize
 	discovery <-chan struct{}     // closed when the discovery of this session is over
 	last      *offer              // last computed
 	listed    [listKinds]string   // digests of the lists that the agent was shown or told of last; "" = none
@@ -168,19 +176,26 @@ func (s *session) finish() {
 
 // send queues one line for the agent. An agent that does not read is not dead:
 // an answer waits for room until the session ends (R6).
-func (s *session) send(line []byte) {
+func (s *session) send(line []byte) { _ = s.deliver(s.ctx, line) }
+
+// deliver is send that ends with ctx too; the error says that the line was not
+// queued.
+func (s *session) deliver(ctx context.Context, line []byte) error {
 	err := s.out.Send(line, nil)
 	if err != wire.ErrOverload {
-		return // a line over the cap cannot come from a server below its own; a failed write ends the session
+		return err // a line over the cap cannot come from a server below its own; a failed write ends the session
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for err == wire.ErrOverload {
 		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-s.ctx.Done():
-			return
+			return context.Cause(s.ctx)
 		case <-tick.C:
 			err = s.out.Send(line, nil)
 		}
 	}
+	return err
 }

@@ -15,7 +15,7 @@ import (
 const quoteBytes = 200
 
 // instructions tells the model what is behind the gateway: one line a visible
-// server with its state, its number of tools and the first line of its own
+// server with its state, what it has and the first line of its own
 // instructions, quoted, since that text is the server's and not ours; where tools
 // have to be searched for, as many of their names as there is room for (R67).
 func instructions(v *call.View, mode string) string {
@@ -97,20 +97,48 @@ func serverLine(v *call.View, s *call.Server) string {
 	case status != "":
 		return fmt.Sprintf("- %s: %s", id, status)
 	}
-	visible := 0
-	for _, t := range s.Tools {
-		if t.Visible() {
-			visible++
-		}
-	}
-	if visible == 0 {
+	has := offerings(v, s)
+	if has == "" {
 		return ""
 	}
-	line := fmt.Sprintf("- %s: %s, %d tools", id, running(s.Provenance), visible)
+	line := fmt.Sprintf("- %s: %s, %s", id, running(s.Provenance), has)
 	if first := firstLine(s.Catalog.Instructions); first != "" {
 		line += fmt.Sprintf(", says %q", first)
 	}
 	return line
+}
+
+// offerings counts what the agent can see of a server; "" is nothing. Templates
+// count as resources: an agent asks for both alike.
+func offerings(v *call.View, s *call.Server) string {
+	tools := 0
+	for _, t := range s.Tools {
+		if t.Visible() {
+			tools++
+		}
+	}
+	prompts := countOf(v.VisiblePrompts(), s)
+	resources := countOf(v.VisibleResources(), s) + countOf(v.VisibleTemplates(), s)
+	var parts []string
+	if tools > 0 || prompts+resources > 0 {
+		parts = append(parts, fmt.Sprintf("%d tools", tools))
+	}
+	if prompts > 0 {
+		parts = append(parts, fmt.Sprintf("%d prompts", prompts))
+	}
+	if resources > 0 {
+		parts = append(parts, fmt.Sprintf("%d resources", resources))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func countOf(items []*call.Item, s *call.Server) (n int) {
+	for _, i := range items {
+		if i.Server == s {
+			n++
+		}
+	}
+	return n
 }
 
 // missing is the standing of a server that was never listed.

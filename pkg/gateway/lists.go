@@ -133,7 +133,7 @@ func (l *list) cursor(position int) string {
 
 // position reads the cursor of a request for the list, 0 without one.
 func (l *list) position(params []byte) (int, error) {
-	if len(params) == 0 {
+	if len(params) == 0 || string(params) == "null" {
 		return 0, nil
 	}
 	var span [1]wire.Span

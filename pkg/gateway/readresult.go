@@ -9,6 +9,7 @@ import (
 
 	"postern/pkg/call"
 	"postern/pkg/config"
+	"postern/pkg/wire"
 )
 
 // owner is whom this session's kept results belong to: nobody proves an
@@ -49,11 +50,66 @@ func (s *session) readResult(_ context.Context, v *call.View, raw []byte) []byte
 	return s.piece(strings.TrimPrefix(id, resultScheme), get, offset, min(limit, most))
 }
 
+// readKept answers resources/read of a kept result: all of it, as the JSON that
+// it is. It is a use of read_result to policies and in the log.
+func (s *session) readKept(r *request, m wire.Message, uri string) {
+	own := s.own.readResult.Own
+	var found []byte
+	own.Run = func(context.Context, *call.View, []byte) []byte {
+		whole, err := s.g.results.get(s.owner(), strings.TrimPrefix(uri, resultScheme))
+		if err != nil {
+			return textResult(true, err.Error())
+		}
+		found = whole
+		return textResult(false)
+	}
+	s.calls.DoOwn(r.ctx, &own, call.Request{Method: r.method, Modern: r.modern, LineBytes: len(m.Raw)}, func(a call.Answer) {
+		switch {
+		case a.Refusal != nil:
+			s.done(r, s.answerLine(r, a, wanted{}))
+		case found == nil:
+			s.done(r, wire.ErrorLine(r.id, noResource(r, noResult(uri))))
+		default:
+			s.done(r, keptLine(r, uri, found))
+		}
+	})
+}
+
+// keptLine is a kept result as the one content of a resource. Quoted it may be
+// longer than any message may be.
+func keptLine(r *request, uri string, whole []byte) []byte {
+	o := object{}
+	o.text("uri", uri)
+	o.text("mimeType", "application/json")
+	o.text("text", string(whole))
+	if len(o.b) > config.MaxMessageBytes {
+		return wire.ErrorLine(r.id, &wire.RPCError{Code: wire.CodeInternal,
+			Message: "the result is too long for one message; read it with " + readResultName})
+	}
+	return wire.ResultLine(r.id, append(append([]byte(`{"contents":[`), o.bytes()...), "]}"...))
+}
+
+// noResource is the error for a URI that there is nothing at; the code is that of
+// the agent's era (R61).
+func noResource(r *request, message string) *wire.RPCError {
+	if r.modern != nil {
+		return &wire.RPCError{Code: wire.CodeInvalidParams, Message: message}
+	}
+	return &wire.RPCError{Code: codeResourceNotFound, Message: message}
+}
+
+// codeResourceNotFound answers a URI that there is nothing at, in legacy revisions.
+const codeResourceNotFound = -32002
+
+func noResult(id string) string {
+	return fmt.Sprintf("there is no result %q: a result is kept for %d days, for the project it was given to",
+		clipped(id), config.ResultLife/(24*time.Hour))
+}
+
 func (s *session) piece(id, get string, offset, limit int) []byte {
 	whole, err := s.g.results.get(s.owner(), id)
 	if err != nil {
-		return textResult(true, fmt.Sprintf("there is no result %q: a result is kept for %d days, for the project it was given to",
-			clipped(id), config.ResultLife/(24*time.Hour)))
+		return textResult(true, noResult(id))
 	}
 	parts, _ := call.ReadResult(whole) // it was read before it was kept
 	text := resultText(whole, parts)

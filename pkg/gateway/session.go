@@ -82,33 +82,9 @@ func (s *session) message(m wire.Message, reply func([]byte)) {
 	case wire.Request:
 		s.request(m, reply)
 	case wire.Notification:
-		if m.Method == "notifications/cancelled" {
-			s.cancelled(m)
-		}
+		s.notification(m)
 	case wire.Response:
-		// The gateway asks agents nothing yet: an answer belongs to no question.
-	}
-}
-
-// request answers what needs no waiting at once and gives the rest a
-// goroutine of its own.
-func (s *session) request(m wire.Message, reply func([]byte)) {
-	if s.modern(m, reply) {
-		return
-	}
-	id := m.IDBytes()
-	switch m.Method {
-	case "initialize":
-		reply(s.initialize(m))
-	case "ping":
-		reply(wire.ResultLine(id, []byte("{}")))
-	case "tools/list":
-		s.start(m, nil, reply, s.showList(toolList))
-	case "tools/call":
-		s.start(m, nil, reply, s.callTool)
-	default:
-		reply(wire.ErrorLine(id, &wire.RPCError{Code: wire.CodeMethodNotFound,
-			Message: fmt.Sprintf("method %q is not known here", m.Method)}))
+		s.asked.answered(m)
 	}
 }
 
@@ -128,6 +104,7 @@ func (s *session) start(m wire.Message, modern *call.Modern, reply func([]byte),
 	}
 	r.ctx, r.cancel = context.WithCancelCause(s.ctx)
 	s.open[r.key] = r
+	s.met = s.met || modern != nil
 	s.mu.Unlock()
 	s.wg.Go(func() { // ends when run returns, which each wait in it bounds and r.cancel hastens
 		defer r.cancel(nil)
@@ -187,6 +164,9 @@ func (s *session) cancelled(m wire.Message) {
 	}
 	s.mu.Lock()
 	r := s.open[wire.IDKey(spans[0].Of(params))]
+	if r != nil && r.method == "initialize" {
+		r = nil // nobody may cancel that
+	}
 	if r != nil {
 		s.forget(r)
 	}

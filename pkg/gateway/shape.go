@@ -53,7 +53,7 @@ func (s *session) shape(raw []byte, a call.Answer, w wanted) []byte {
 		return changed // without room for the whole nothing is cut
 	}
 	uri := resultScheme + id
-	return c.result(uri, c.note(uri, w.get, view.Offers(&s.own.readResult.Own)))
+	return c.result(uri, c.note(uri, w.get, s.offers(view, s.own.readResult)))
 }
 
 // note says what is missing and where it is. reader is whether the agent has

@@ -12,7 +12,7 @@ func (s *session) callTool(r *request, m wire.Message) {
 	switch {
 	case problem != "":
 		s.done(r, wire.ErrorLine(r.id, &wire.RPCError{Code: wire.CodeInvalidParams, Message: problem}))
-	case name == s.own.call.Exposed:
+	case s.o.Only == "" && name == s.own.call.Exposed:
 		s.through(r, params, len(m.Raw))
 	default:
 		s.dispatch(r, name, params, len(m.Raw), wanted{})
@@ -22,22 +22,22 @@ func (s *session) callTool(r *request, m wire.Message) {
 // dispatch sends a call to whom its name belongs. size is the length of the
 // request as it came.
 func (s *session) dispatch(r *request, name string, params []byte, size int, w wanted) {
-	if o := s.own.find(name); o != nil {
+	if o := s.own.find(name); o != nil && s.o.Only == "" {
 		s.callOwn(r, o, params, size, w)
 		return
 	}
-	c := call.Request{Exposed: name, Params: params, LineBytes: size, Progress: s.progress(r)}
+	c := call.Request{Exposed: name, Params: params, LineBytes: size, Progress: s.progress(r), Modern: r.modern}
 	if w.through {
 		c.Via = call.ViaCallTool
 	}
-	s.calls.Do(r.ctx, c, func(a call.Answer) { s.done(r, s.answerLine(r.id, a, w)) })
+	s.calls.Do(r.ctx, c, func(a call.Answer) { s.done(r, s.answerLine(r, a, w)) })
 }
 
 // callOwn has one of the gateway's own tools answer.
 func (s *session) callOwn(r *request, o *ownTool, params []byte, size int, w wanted) {
 	w.through, w.whole = true, o.Name == s.own.readResult.Name
 	s.calls.DoOwn(r.ctx, &o.Own, call.Request{Params: params, LineBytes: size},
-		func(a call.Answer) { s.done(r, s.answerLine(r.id, a, w)) })
+		func(a call.Answer) { s.done(r, s.answerLine(r, a, w)) })
 }
 
 // toolName reads params.name; duplicate or case-variant members are refused,
@@ -76,7 +76,8 @@ func (s *session) progress(r *request) func([]byte) {
 }
 
 // answerLine is the answer under the agent's id; nil for a cancelled call.
-func (s *session) answerLine(id []byte, a call.Answer, w wanted) []byte {
+func (s *session) answerLine(r *request, a call.Answer, w wanted) []byte {
+	id := r.id
 	switch {
 	case a.Refusal != nil && a.Refusal.Word == call.Cancelled:
 		return nil
