@@ -29,17 +29,46 @@ func digests(t *testing.T, text string, scope Scope) map[string]string {
 	return out
 }
 
-// C40: records of earlier versions must stay good.
+// C40: records of earlier versions must stay good. Those of full and least were
+// taken before `shared` was a field.
 func TestDigestsAreFixed(t *testing.T) {
-	got := digests(t, fixture(t, "v1/user.yaml"), User)
-	want := map[string]string{
-		"full":  "sha256:4e46c906adb578c3fccbef24fae25e3ac332dc65ccd67d56aad25d0379470cea",
-		"least": "sha256:e5d2a72c8a0dfa8954eeada7e0478df906975bccc32b3faf37a0630c9d3fab05",
-	}
-	for id, digest := range want {
-		if got[id] != digest {
-			t.Errorf("%s: %s", id, got[id])
+	for file, want := range map[string]map[string]string{
+		"user": {
+			"full":  "sha256:4e46c906adb578c3fccbef24fae25e3ac332dc65ccd67d56aad25d0379470cea",
+			"least": "sha256:e5d2a72c8a0dfa8954eeada7e0478df906975bccc32b3faf37a0630c9d3fab05",
+		},
+		"project": {
+			"full":  "sha256:fdbc8ee5a379b951fd603d955061a68c6050bb587c24e103fe6883e3165173eb",
+			"least": "sha256:621551578ab8fb02c95e7c7b47d90ccedb1375c1e2f46f38280016611e6bae2e",
+			"own":   "sha256:50edfbb78e808b69314bcbe4cbe1797b9a0aec66add0427546120d187964f68c",
+		},
+	} {
+		scope := User
+		if file == "project" {
+			scope = Project
 		}
+		got := digests(t, fixture(t, "v1/"+file+".yaml"), scope)
+		for id, digest := range want {
+			if got[id] != digest {
+				t.Errorf("%s, %s: %s", file, id, got[id])
+			}
+		}
+	}
+}
+
+// C20, C40: that a server is not shared is covered; that it is, is as if not
+// written, and what only the user decides is not covered.
+func TestDigestOfShared(t *testing.T) {
+	base := digests(t, declared, User)["s"]
+	for text, same := range map[string]bool{
+		"shared: true": true, "shared: false": false, "shared: false\n    sampling: true": false,
+	} {
+		if got := digests(t, declared+"    "+text+"\n", User)["s"]; (got == base) != same {
+			t.Errorf("%q: same = %v", text, got == base)
+		}
+	}
+	if digests(t, declared+"    shared: false\n", User)["s"] != digests(t, declared+"    shared: false\n    sampling: true\n", User)["s"] {
+		t.Error("sampling is covered")
 	}
 }
 

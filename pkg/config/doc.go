@@ -26,6 +26,10 @@
 //	    max_concurrency queue                  whole numbers
 //	    max_message_bytes max_queue_bytes      bytes, or with KiB, MiB, GiB
 //	    protocol             auto (default), legacy or modern
+//	    shared               true (default): one process for all sessions; false: one
+//	                         for each, in its agent's directory
+//	    sampling             false (default), or true with shared: false: it may ask
+//	                         its agent's model
 //	    start                lazy (default) or eager
 //	    idle_stop            a number with a unit, ≤ 24h, or 0 for never
 //	    restart_delay        a number with a unit, ≤ 1m
@@ -34,7 +38,9 @@
 //	secrets: {NAME: "cmd:… or file:…"}
 //	policies:
 //	  NAME:
-//	    servers tools deny ask   lists of patterns
+//	    servers              patterns on ids
+//	    tools deny ask       SERVER/TOOL, SERVER__TOOL, resource:SERVER/URI,
+//	                         prompt:SERVER/NAME, exec:COMMAND; see package policy
 //	    allow                tiers; [read] when not written
 //	    exposure             auto (default), full or lazy
 //	    max_description_chars    300; 0 = never trimmed
@@ -47,7 +53,7 @@
 // Whatever is wrong inside one server costs that server, which keeps its id;
 // whatever is wrong elsewhere refuses the user's whole configuration (C11),
 // which is mcp.yaml and the drop-ins together. testdata/v1 holds
-// one file of this version with the digests it must keep.
+// files of this version with the digests they must keep.
 //
 // # mcp.d/*.yaml, version 1
 //
@@ -61,8 +67,8 @@
 // # .postern/mcp.yaml, version 1
 //
 // The same form with `version` and `servers` only, and of a server only the
-// fields that the table in server.go marks `anywhere`. Relative paths count
-// from the project's root and do not leave it.
+// fields that the table in server.go marks `anywhere`; of `shared` only false.
+// Relative paths count from the project's root and do not leave it.
 //
 // # .mcp.json
 //
@@ -77,5 +83,6 @@
 // digest.go: sha256 over the RFC 8785 form of an object with scope, source, id,
 // command and, where written and not empty, args, env (an object), env_file,
 // inherit_env ("none" or the list; "safe" is as if not written), cwd, timeout
-// and start_timeout (as Go durations: "1m0s"), write_tools, execute_tools.
+// and start_timeout (as Go durations: "1m0s"), write_tools, execute_tools, and
+// shared where it is false.
 package config

@@ -118,7 +118,7 @@ func FuzzParseJSON(f *testing.F) {
 		if err == nil && n != nil {
 			r := &reader{scope: Project, foreign: true, claims: map[string]string{}}
 			for _, s := range readMCPJSON(r, n, "/p") {
-				if s.Digest == "" || s.Command == "" || checkID(s.ID) != nil || s.Timeout <= 0 || s.Timeout > MaxTimeout {
+				if s.Digest == "" || s.Command == "" || checkID(s.ID) != nil || s.Timeout <= 0 || s.Timeout > MaxTimeout || !s.Shared {
 					t.Fatalf("%+v", s)
 				}
 			}
@@ -131,6 +131,7 @@ func FuzzReadUser(f *testing.F) {
 	f.Add([]byte(edited))
 	f.Add([]byte(fixture(f, "v1/user.yaml")))
 	f.Add(StarterFile())
+	f.Add([]byte(head + "servers:\n  a: {command: x, shared: false, sampling: true}\n  b: {command: x, sampling: true}\npolicies:\n  p: {tools: ['resource:a/b', 'prompt:*/?']}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n, err := parseYAML(data)
 		if n == nil || err != nil {
@@ -139,7 +140,11 @@ func FuzzReadUser(f *testing.F) {
 		for _, scope := range []Scope{User, Project} {
 			r := &reader{file: "f", source: "/f", scope: scope, claims: map[string]string{}}
 			if scope == Project {
-				readProject(r, n, "/p")
+				for _, s := range readProject(r, n, "/p") {
+					if s.Sampling || s.AgentEnv != nil || s.Class != ClassUnknown {
+						t.Fatalf("a repository decides: %+v", s)
+					}
+				}
 				continue
 			}
 			u := readUser(r, n)
@@ -147,7 +152,7 @@ func FuzzReadUser(f *testing.F) {
 				t.Fatal("a default without its policy is in force")
 			}
 			for _, s := range u.servers {
-				if s.Digest == "" || checkID(s.ID) != nil || s.Command == "" || IsShell(s.Command) {
+				if s.Digest == "" || checkID(s.ID) != nil || s.Command == "" || IsShell(s.Command) || s.Sampling && s.Shared {
 					t.Fatalf("%+v", s)
 				}
 			}
