@@ -53,3 +53,19 @@ func TestChangesCode(t *testing.T) {
 		}
 	}
 }
+
+// C32: of a child that serves one agent.
+func TestWithLocale(t *testing.T) {
+	hub := []string{"HOME=/h", "LANG=C", "LC_ALL=C", "TERM=dumb", "POSTERN_TOKEN=x", "TZ=UTC", "broken"}
+	agent := []string{"HOME=/a", "PATH=/evil", "LANG=de", "TERM=vt100", "TERM=xterm", "LC_TIME=fr", "LD_PRELOAD=x", "LANGUAGE=de", "=x"}
+	got := WithLocale(hub, agent)
+	if strings.Join(got, " ") != "HOME=/h LANG=de TERM=xterm LC_TIME=fr" {
+		t.Errorf("%q", got)
+	}
+	if got := WithLocale(hub, nil); strings.Join(got, " ") != "HOME=/h" {
+		t.Errorf("of an agent without any: %q", got)
+	}
+	if got := WithLocale(nil, agent[:2]); len(got) != 0 {
+		t.Errorf("of nothing: %q", got)
+	}
+}
