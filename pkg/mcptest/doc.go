@@ -83,7 +83,8 @@
 //	late                 answers once it has been cancelled
 //	never                no answer
 //	notify {method, params, times, after}
-//	                     sends notifications, then (with after: before them) answers
+//	                     sends notifications, then (with after: before them) answers;
+//	                     "$TOKEN" in params is replaced by the call's progress token
 //	change {tools, prompts, resources, templates, silent}
 //	                     lists these from now on, and says so unless silent
 //	ask {method, params, after}

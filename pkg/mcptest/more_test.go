@@ -86,6 +86,8 @@ func TestQuestions(t *testing.T) {
 	WaitEvents(t, events, "call", 7)
 	a.Cancel(id, "enough")
 	a.Expect(id)
+	a.Expect(a.Request("tools/call", `{"name":"notify","arguments":{"method":"notifications/progress","params":{"progressToken":"$TOKEN"}},"_meta":{"progressToken":1.0}}`))
+	contains(t, "the token", a.ExpectNotification("notifications/progress").ParamsBytes(), `{"progressToken":1.0}`)
 	contains(t, "events", []byte(fmt.Sprint(Events(t, events, ""))), "notifications/roots/list_changed", `"reason":"enough"`)
 }
 

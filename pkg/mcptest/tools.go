@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"io"
@@ -109,8 +110,10 @@ func (c call) slow() {
 	}
 }
 
+func (c call) token() []byte { return member(member(c.m.ParamsBytes(), "_meta"), "progressToken") }
+
 func (c call) progress() {
-	token := member(member(c.m.ParamsBytes(), "_meta"), "progressToken")
+	token := c.token()
 	steps := number(c.args, "steps", 3)
 	for i := range steps {
 		if token != nil {
@@ -202,7 +205,8 @@ func (c call) late() {
 func (c call) never() {}
 
 func (c call) notify() {
-	line := wire.NotificationLine(text(c.args, "method"), member(c.args, "params"))
+	params := bytes.ReplaceAll(member(c.args, "params"), []byte(`"$TOKEN"`), []byte(orNull(c.token())))
+	line := wire.NotificationLine(text(c.args, "method"), params)
 	send := func() {
 		for range number(c.args, "times", 1) {
 			c.s.out.line(line)
