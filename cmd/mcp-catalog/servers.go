@@ -121,6 +121,8 @@ type serverRow struct {
 	Project     string            `json:"project,omitempty"`
 	Managed     bool              `json:"managed"` // add, rm, enable and disable change it
 	Transport   string            `json:"transport,omitempty"`
+	Shared      *bool             `json:"shared,omitempty"` // false: a process for each session; absent where there is no server
+	Sampling    bool              `json:"sampling,omitempty"`
 	State       string            `json:"state"`
 	Why         string            `json:"why,omitempty"`
 	FailedAt    *time.Time        `json:"failed_at,omitempty"`
@@ -173,7 +175,7 @@ func rowOf(v *call.View, s *call.Server, catalogs *catalog.Store, now time.Time)
 	d := s.Declared
 	row := serverRow{
 		Server: d.ID, Scope: d.Scope, File: d.Source, Line: d.Line, Project: d.Project, Managed: d.Scope == config.User,
-		Transport: "stdio", Trust: trustOf(s), Tools: len(s.Tools), Catalog: catalogOf(s, now),
+		Transport: "stdio", Shared: &d.Shared, Sampling: d.Sampling, Trust: trustOf(s), Tools: len(s.Tools), Catalog: catalogOf(s, now),
 	}
 	if d.Original != d.ID {
 		row.Original = d.Original
@@ -270,6 +272,12 @@ func (r serverRow) notes() string {
 		if n.count > 0 {
 			notes = append(notes, fmt.Sprintf("%d %s", n.count, n.what))
 		}
+	}
+	if r.Shared != nil && !*r.Shared {
+		notes = append(notes, "not shared")
+	}
+	if r.Sampling {
+		notes = append(notes, "sampling")
 	}
 	if r.Noise > 0 {
 		notes = append(notes, fmt.Sprintf("%d lines of noise", r.Noise))

@@ -67,9 +67,7 @@ func describe(w io.Writer, d *trust.Description) error {
 	for _, arg := range arguments(s) {
 		line("argument", "%s", arg)
 	}
-	if d.Dir != "" {
-		line("directory", "%s", d.Dir)
-	}
+	where(line, d)
 	variables(line, d)
 	for _, f := range d.Files {
 		line("file", "%s sha256 %s", f.Path, f.SHA256)
@@ -86,6 +84,24 @@ func describe(w io.Writer, d *trust.Description) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// where says in which directory the server runs, and for how many. One that runs
+// in its agents' directories was looked at from the project's root.
+func where(line func(string, string, ...any), d *trust.Description) {
+	if d.Dir != "" && !agentDir(d.Server) {
+		line("directory", "%s", d.Dir)
+	}
+	if d.Server.Shared {
+		return
+	}
+	line("processes", "one for each session, which ends with it (shared: false)")
+	if agentDir(d.Server) {
+		line("directory", "that of its agent inside %s; relative arguments were looked up from there", d.Server.Project)
+	}
+}
+
+// agentDir reports whether a server runs where its agent does.
+func agentDir(s *config.Server) bool { return !s.Shared && s.CWD == "" }
 
 func variables(line func(string, string, ...any), d *trust.Description) {
 	for _, v := range d.Variables {

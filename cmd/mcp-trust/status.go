@@ -25,7 +25,8 @@ type statusRow struct {
 	Digest        string             `json:"digest"`
 	Command       string             `json:"command"`
 	Args          []string           `json:"args"`
-	Dir           string             `json:"dir"`
+	Shared        bool               `json:"shared"`
+	Dir           string             `json:"dir"` // "" = that of its agent, or unknown
 	Executable    *trust.Executable  `json:"executable"`
 	Files         []trust.FileRecord `json:"files"`
 	NotCovered    []string           `json:"not_covered"`
@@ -128,6 +129,9 @@ func row(env *cmdmain.Env, d *trust.Description) statusRow {
 		Command: command(d), Args: list0(arguments(s)), Dir: d.Dir, Executable: d.Executable, Files: list0(d.Files),
 		NotCovered: list0(d.NotCovered), Variables: []variable{}, CodeVariables: list0(d.CodeVariables),
 	}
+	if r.Shared = s.Shared; agentDir(s) {
+		r.Dir = ""
+	}
 	for _, v := range d.Variables {
 		r.Variables = append(r.Variables, variable(v))
 	}
@@ -162,6 +166,9 @@ func cells(env *cmdmain.Env, d *trust.Description) []string {
 	word := string(d.Status)
 	if !d.Server.Enabled {
 		word += ", disabled"
+	}
+	if !d.Server.Shared {
+		word += ", not shared"
 	}
 	line := cmdmain.Printable(command(d))
 	for _, arg := range arguments(d.Server) {
