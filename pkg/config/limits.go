@@ -211,6 +211,7 @@ const (
 	NoiseBytes             = 1 << 20                // the same in bytes
 	NotificationsPerSecond = 1000                   // what comes beyond is dropped (R3)
 	ServerQuestions        = 256                    // open requests of one server; beyond they are declined
+	SideListWait           = 5 * time.Second        // for prompts, resources and templates at a start: tools do not wait for them longer
 	MaxListPages           = 100                    // pages of one list (R14)
 	StderrTail             = 2 << 10                // last lines of stderr in a message
 	StderrLastLine         = 300                    // of it in the text of a failure
@@ -226,11 +227,13 @@ const (
 
 // Which servers run (R20 to R26).
 const (
-	FlapDeaths     = 5                      // deaths within FlapWindow: it will not come right by itself
-	FlapWindow     = time.Minute            // a server that was up so long did well
-	FlapHold       = 5 * time.Minute        // a flapping server is left down; a person had time to look
-	ReconcileEvery = 30 * time.Second       // processes and connections are looked at, nothing is sent
-	RestartJobs    = 4                      // starts nobody waits for, at the same time: they take the machine from calls
-	RetireGrace    = 500 * time.Millisecond // a removed server that is about to get a last call
-	HubLogBytes    = 1 << 20                // state/hub.log, then .1
+	FlapDeaths          = 5                      // deaths within FlapWindow: it will not come right by itself
+	FlapWindow          = time.Minute            // a server that was up so long did well
+	FlapHold            = 5 * time.Minute        // a flapping server is left down; a person had time to look
+	ReconcileEvery      = 30 * time.Second       // processes and connections are looked at, nothing is sent
+	RestartJobs         = 4                      // starts nobody waits for, at the same time: they take the machine from calls
+	RetireGrace         = 500 * time.Millisecond // a removed server that is about to get a last call
+	ServerSubscriptions = 4000                   // resources of one server that sessions are subscribed to
+	ServerTasks         = 1000                   // open tasks with one server; the oldest give way
+	HubLogBytes         = 1 << 20                // state/hub.log, then .1
 )

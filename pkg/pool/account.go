@@ -9,24 +9,27 @@ import (
 
 // begin notes that a session calls, which makes it want the server up (R21). A
 // call that the breaker would refuse is refused before it waits for a slot.
-func (i *Instance) begin(session string) error {
+func (i *Instance) begin(session string) (*user, error) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
 	b, now := i.berth, time.Now()
-	b.callers[session] = true
+	u := i.pool.user(b, session)
+	u.wants = true
 	if b.breaker.open && (b.breaker.probing || b.breaker.left(now) > 0) {
-		return b.circuitOpen(now)
+		return nil, b.circuitOpen(now)
 	}
 	b.calls++
-	return nil
+	u.calls++
+	return u, nil
 }
 
 // end is the end of what begin noted.
-func (i *Instance) end() {
+func (i *Instance) end(u *user) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
 	b := i.berth
 	b.calls--
+	u.calls--
 	b.used = time.Now()
 	if b.calls > 0 {
 		return
@@ -38,7 +41,7 @@ func (i *Instance) end() {
 }
 
 // admit asks the breaker, now that there is a slot.
-func (i *Instance) admit() (probe bool, err error) {
+func (i *Instance) admit(u *user) (probe bool, err error) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
 	now := time.Now()
@@ -46,14 +49,16 @@ func (i *Instance) admit() (probe bool, err error) {
 	if !ok {
 		return false, i.berth.circuitOpen(now)
 	}
+	u.flying++
 	return probe, nil
 }
 
 // settle tells the breaker what became of a call that it let through.
-func (i *Instance) settle(probe bool, f *upstream.Failure, answered bool) {
+func (i *Instance) settle(u *user, probe bool, f *upstream.Failure, answered bool) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
 	b := i.berth
+	u.flying--
 	switch {
 	case answered:
 		b.breaker.answered()

@@ -13,19 +13,31 @@ import (
 // outlives a process. Pool.mu guards all of it.
 type berth struct {
 	key      string
-	approved *trust.Approved // the newest of this key
-	entry    *entry          // nil = no process, and none on its way or going
-	callers  map[string]bool // open sessions that called it since it was last let go
-	eager    map[string]bool // open sessions that want it up without a call
-	retired  bool            // no longer declared: it ends with its last call
-	used     time.Time       // when something last asked for it, or a call ended
-	calls    int             // under way or waiting
+	approved *trust.Approved  // the newest of this key
+	entry    *entry           // nil = no process, and none on its way or going
+	users    map[string]*user // open sessions that had to do with it
+	eager    map[string]bool  // open sessions that want it up without a call
+	retired  bool             // no longer declared: it ends with its last call
+	used     time.Time        // when something last asked for it, or a call ended
+	calls    int              // under way or waiting
 	breaker  breaker
 	deaths   []time.Time // within the last FlapWindow
 	tries    int         // deaths and failed starts since it last did well
 	retry    time.Time   // when the pool starts it again by itself, if wanted
 	held     time.Time   // until then nothing starts it
 	last     *Instance   // the one that died last; how may be known a moment later only
+
+	subscriptions map[string]map[string]bool // by URI, the sessions; never empty ones
+	subscribing   gate                       // held while the server is told of one
+	tasks         map[task]time.Time         // until when they keep it from being stopped
+	elicitations  []elicitation              // the last ones, the newest at the end
+}
+
+func newBerth(key string) *berth {
+	return &berth{
+		key: key, users: map[string]*user{}, eager: map[string]bool{}, used: time.Now(),
+		subscriptions: map[string]map[string]bool{}, subscribing: newGate(), tasks: map[task]time.Time{},
+	}
 }
 
 // entry is one process of one key: made before the process exists, so that
@@ -72,10 +84,44 @@ func (b *berth) adopt(a *trust.Approved) {
 	}
 }
 
-// letGo forgets who wants it.
+// letGo forgets who wants it. What sessions are subscribed to and their tasks
+// stay: they are of use again when somebody starts it.
 func (b *berth) letGo() {
-	clear(b.callers)
+	for session, u := range b.users {
+		u.wants = false
+		if u.calls == 0 {
+			delete(b.users, session)
+		}
+	}
 	clear(b.eager)
+}
+
+// finish ends its process, if there is one, for good.
+func (b *berth) finish() {
+	b.letGo()
+	if b.entry != nil {
+		b.entry.ending = true
+		b.entry.end()
+	}
+}
+
+// up is the instance of its process, once that has started and as long as it is
+// of use.
+func (b *berth) up() *Instance {
+	if b.entry == nil || b.entry.over() || !b.entry.started() {
+		return nil
+	}
+	return b.entry.instance
+}
+
+// wanted reports whether it is to be up (R21).
+func (b *berth) wanted() bool {
+	for _, u := range b.users {
+		if u.wants {
+			return true
+		}
+	}
+	return len(b.eager) > 0
 }
 
 // didWell ends the memory of what went wrong before: the next restart comes

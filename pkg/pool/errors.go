@@ -9,6 +9,9 @@ import (
 // ErrClosed is returned by Get after Close.
 var ErrClosed = errors.New("the gateway is shutting down")
 
+// ErrLeft is returned when a server is one session's alone and that is over.
+var ErrLeft = errors.New("the session is over")
+
 // OpenError says that a server's breaker is open (R24): the call was not sent,
 // and no other is before Left has passed.
 type OpenError struct {

@@ -129,7 +129,12 @@ func (c *fake) Do(ctx context.Context, call upstream.Call) (upstream.Reply, erro
 	return upstream.Reply{Message: wire.Message{Kind: wire.Response}}, nil
 }
 
-func (c *fake) List(context.Context, string, string) ([]json.RawMessage, bool, int64, error) {
+func (c *fake) Notify(string, []byte) error { return nil }
+
+func (c *fake) List(_ context.Context, method, _ string) ([]json.RawMessage, bool, int64, error) {
+	if method != "tools/list" {
+		return nil, false, 0, nil
+	}
 	return []json.RawMessage{json.RawMessage(tool("echo", ""))}, false, 0, nil
 }
 

@@ -11,12 +11,12 @@ import (
 	"postern/pkg/config"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
-	"postern/pkg/wire"
 )
 
 // connection is what the pool needs of an upstream.Client.
 type connection interface {
 	Do(context.Context, upstream.Call) (upstream.Reply, error)
+	Notify(method string, params []byte) error
 	List(ctx context.Context, method, member string) (items []json.RawMessage, truncated bool, ttlMS int64, err error)
 	Info() upstream.Info
 	Done() <-chan struct{}
@@ -35,11 +35,21 @@ type Instance struct {
 	server   *config.Server // as it was when it started
 	client   connection
 	identity catalog.Identity
+	session  string    // whose alone it is; "" = shared
 	since    time.Time // when it was up
 	started  time.Duration
 	queue    *queue
 	counted  bool // its end was counted by the breaker; guarded by Pool.mu
 	live     atomic.Pointer[catalog.Catalog]
+	known    [lists]known  // for whoever reads lists: the start, then follow
+	stale    atomic.Uint32 // lists that changed, a bit each
+	relists  chan struct{} // one token: some did
+	modern   atomic.Bool   // the era of the server
+	logs     bool          // it takes logging/setLevel
+	level    level         // that it was told
+	tuning   gate          // held while it is told
+	listens  listens       // of a modern one
+	dropped  atomic.Uint64 // notifications that were for nobody
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
@@ -55,43 +65,37 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 		defer launch.File.Close() // the child has its own once it is started
 	}
 	i := &Instance{
-		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv),
-		queue: newQueue(srv.MaxConcurrency, srv.Queue),
+		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv), session: a.Session(),
+		queue: newQueue(srv.MaxConcurrency, srv.Queue), relists: make(chan struct{}, 1), tuning: newGate(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
 	defer cancel()
-	notify := make(chan struct{}, 1)
-	if err := i.connect(ctx, p.options(b.key, i, launch, notify)); err != nil {
+	if err := i.connect(ctx, p.options(b.key, i, launch)); err != nil {
 		err = i.ofStart(err)
 		p.recordFailure(ctx, i.identity, err)
 		return nil, err
 	}
 	i.since = time.Now()
 	i.started = i.since.Sub(begin)
-	p.watch.Add(1)
-	go i.follow(notify) // ends when the client is done
+	p.watch.Add(2)
+	go i.follow()  // ends when the client is done
+	go i.restore() // ends when everything was sent, or with the connection
 	return i, nil
 }
 
-func (p *Pool) options(key string, i *Instance, launch trust.Launch, notify chan<- struct{}) upstream.Options {
+func (p *Pool) options(key string, i *Instance, launch trust.Launch) upstream.Options {
 	srv := i.server
+	capabilities, prefer := p.declared(i)
 	return upstream.Options{
 		Server: srv.ID, Launch: launch, StderrLog: p.StderrLog(srv.ID, key), Redactor: p.o.Redactor,
-		Protocol: srv.Protocol, Era: p.rememberedEra(i.identity), StartTimeout: srv.StartTimeout,
-		MaxMessage: srv.MaxMessageBytes, MaxQueue: srv.MaxQueueBytes,
+		Protocol: srv.Protocol, Era: p.rememberedEra(i.identity), Prefer: prefer, Capabilities: capabilities,
+		StartTimeout: srv.StartTimeout, MaxMessage: srv.MaxMessageBytes, MaxQueue: srv.MaxQueueBytes,
 		Mark: p.mark(), Version: p.o.Version, Panicked: p.o.Panicked,
-		Notify: func(m wire.Message) {
-			if m.Method == "notifications/tools/list_changed" {
-				select {
-				case notify <- struct{}{}:
-				default: // one is waiting already: it will see this change too
-				}
-			}
-		},
+		Notify: i.note, Ask: i.ask,
 	}
 }
 
-// connect starts the client and reads the first list, which is recorded.
+// connect starts the client and reads its lists, which are recorded.
 func (i *Instance) connect(ctx context.Context, o upstream.Options) error {
 	client, err := i.pool.connect(ctx, o)
 	if err != nil {
@@ -104,7 +108,13 @@ func (i *Instance) connect(ctx context.Context, o upstream.Options) error {
 			i.pool.stop(client)
 		}
 	}()
-	c, err := i.list(ctx)
+	info := client.Info()
+	i.modern.Store(info.Era == upstream.EraModern)
+	i.logs = info.Era == upstream.EraLegacy && info.Capabilities != nil && declares(info.Capabilities, "logging")
+	if err := i.readAll(ctx); err != nil {
+		return err
+	}
+	c, err := i.build()
 	if err != nil {
 		return err
 	}
@@ -150,15 +160,31 @@ func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error
 	}
 }
 
-// Catalog is the list the server gave at its start or at its last
+// Catalog is the lists the server gave at its start or at their last
 // list_changed. It is never nil.
 func (i *Instance) Catalog() *catalog.Catalog { return i.live.Load() }
 
 // Started is how long spawn, handshake and first list took.
 func (i *Instance) Started() time.Duration { return i.started }
 
-// Info is what the server said of itself in its handshake.
-func (i *Instance) Info() upstream.Info { return i.client.Info() }
+// Info is what the server said of itself in its handshake. Dropped counts the
+// notifications that were for no session as well.
+func (i *Instance) Info() upstream.Info {
+	info := i.client.Info()
+	info.Dropped += i.dropped.Load()
+	return info
+}
+
+// Notify sends the server a notification. It waits for nothing; an error, a
+// *upstream.Failure, means that it was not queued.
+func (i *Instance) Notify(method string, params []byte) error {
+	err := i.client.Notify(method, params)
+	var f *upstream.Failure
+	if errors.As(err, &f) {
+		return i.pool.clean(f)
+	}
+	return err
+}
 
 // ended reports whether the connection is over, or its process has exited:
 // that is looked at, so that no call is sent to a process that is gone. Err
@@ -177,33 +203,39 @@ func (i *Instance) ending() string {
 // Do sends one call of a session. It waits for one of the server's
 // max_concurrency slots for at most call.Timeout (R44), sessions taking turns;
 // when `queue` others wait already it fails at once with `overload`, and while
-// the breaker is open with an *OpenError. queued is the time waited. Other
-// errors are *upstream.Failure.
+// the breaker is open with an *OpenError. The log level that the session wants
+// is seen to before. As long as the call is with the server, what that asks and
+// says goes to the session, if no other has one there (R72). queued is the time
+// waited. Other errors are *upstream.Failure.
 func (i *Instance) Do(ctx context.Context, session string, call upstream.Call) (reply upstream.Reply, queued time.Duration, err error) {
-	if err := i.begin(session); err != nil {
+	u, err := i.begin(session)
+	if err != nil {
 		return upstream.Reply{}, 0, err
 	}
-	defer i.end()
+	defer i.end(u)
 	if queued, err = i.queue.enter(ctx, session, call.Timeout); err != nil {
 		return upstream.Reply{}, queued, i.notSent(err, call.Timeout)
 	}
 	defer i.queue.leave()
-	probe, err := i.admit()
+	i.tune(ctx, u, &call)
+	probe, err := i.admit(u)
 	if err != nil {
 		return upstream.Reply{}, queued, err
 	}
 	settled := false
 	defer func() {
 		if !settled { // a panic on its way: the next call decides
-			i.settle(probe, nil, false)
+			i.settle(u, probe, nil, false)
 		}
 	}()
 	reply, err = i.client.Do(ctx, call)
 	var f *upstream.Failure
 	if errors.As(err, &f) {
 		err = i.pool.clean(f)
+	} else if refused := reply.Message.ErrorBytes(); refused != nil {
+		i.rememberError(session, refused)
 	}
 	settled = true
-	i.settle(probe, f, err == nil)
+	i.settle(u, probe, f, err == nil)
 	return reply, queued, err
 }

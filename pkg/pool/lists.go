@@ -12,44 +12,100 @@ import (
 	"postern/pkg/wire"
 )
 
-// follow reads the list again after each list_changed, one reading at a time:
+// list is one of the four lists of a server.
+type list uint8
+
+const (
+	tools list = iota
+	prompts
+	resources
+	templates
+	lists // how many there are
+)
+
+// asking is how a list is asked for, and where a catalog has it.
+type asking struct {
+	capability, method, member string
+	in                         func(*catalog.Raw) *[]json.RawMessage
+}
+
+func (l list) asking() asking {
+	switch l {
+	case prompts:
+		return asking{"prompts", "prompts/list", "prompts", func(r *catalog.Raw) *[]json.RawMessage { return &r.Prompts }}
+	case resources:
+		return asking{"resources", "resources/list", "resources", func(r *catalog.Raw) *[]json.RawMessage { return &r.Resources }}
+	case templates:
+		return asking{"resources", "resources/templates/list", "resourceTemplates", func(r *catalog.Raw) *[]json.RawMessage { return &r.ResourceTemplates }}
+	}
+	return asking{"tools", "tools/list", "tools", func(r *catalog.Raw) *[]json.RawMessage { return &r.Tools }}
+}
+
+// known is a list as it was read last.
+type known struct {
+	items     []json.RawMessage
+	truncated bool
+	ttl       int64
+	why       string // it could not be read; "" if it could
+}
+
+// changed says that lists are to be read again.
+func (i *Instance) changed(which ...list) {
+	for _, l := range which {
+		i.stale.Or(1 << l)
+	}
+	select {
+	case i.relists <- struct{}{}:
+	default: // one is waiting already: it will see this change too
+	}
+}
+
+// follow reads lists again after each list_changed, one reading at a time:
 // changes that come while one runs are seen by the next. Some servers announce
 // a change whenever they are listed; a pause after each reading keeps them from
 // keeping both sides busy.
-func (i *Instance) follow(notify <-chan struct{}) {
+func (i *Instance) follow() {
 	defer i.pool.watch.Done()
-	pause := time.NewTimer(0)
-	defer pause.Stop()
+	rest := time.NewTimer(0)
+	defer rest.Stop()
 	for {
 		select {
 		case <-i.client.Done():
 			return
-		case <-pause.C:
+		case <-rest.C:
 		}
 		select {
 		case <-i.client.Done():
 			return
-		case <-notify:
+		case <-i.relists:
 		}
 		if !i.pool.contain("server "+i.server.ID, i.relist) {
 			i.client.Close() // a panic ends the instance
 			return
 		}
-		pause.Reset(config.ListChangedEvery)
+		rest.Reset(config.ListChangedEvery)
 	}
 }
 
-// relist takes the server's list as it is now and announces what is new in it.
-// When that fails the last good list stands, until the next change or start.
+// relist takes those lists that changed as they are now and announces what is
+// new in them. One that fails stands as it was, until the next change or start.
 func (i *Instance) relist() {
 	ctx, cancel := context.WithTimeout(context.Background(), i.server.StartTimeout)
 	defer cancel()
-	c, err := i.list(ctx)
+	stale, read := i.stale.Swap(0), false
+	for l := range lists {
+		if stale&(1<<l) != 0 && i.read(ctx, l) == nil {
+			read = true
+		}
+	}
+	if !read {
+		return
+	}
+	c, err := i.build()
 	if err != nil {
 		return
 	}
-	old := i.live.Swap(c)
-	if change := catalog.Compare(old, c); !change.Empty() {
+	if old := i.live.Swap(c); !catalog.Same(old, c) {
 		i.record(c)
 		i.pool.announce()
 	}
@@ -63,41 +119,80 @@ func (i *Instance) record(c *catalog.Catalog) {
 	}
 }
 
-// list reads the server's tools.
-func (i *Instance) list(ctx context.Context) (*catalog.Catalog, error) {
+// readAll reads the lists of a server that has just started. Without its tools it
+// is no use; the others are not waited for longer than config.SideListWait, and a
+// late one is asked for once more.
+func (i *Instance) readAll(ctx context.Context) error {
+	if err := i.read(ctx, tools); err != nil {
+		return err
+	}
+	side, cancel := context.WithTimeout(ctx, config.SideListWait)
+	defer cancel()
+	for _, l := range []list{prompts, resources, templates} {
+		err := i.read(side, l)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return err
+		}
+		if f := i.client.Err(); f != nil {
+			return f
+		}
+		var f *upstream.Failure
+		if errors.As(err, &f) && f.Word == upstream.Timeout {
+			i.changed(l)
+		}
+	}
+	return nil
+}
+
+// read reads a list where the server declares it. A server that does not know
+// the method has none.
+func (i *Instance) read(ctx context.Context, l list) error {
+	how := l.asking()
+	if !declares(i.client.Info().Capabilities, how.capability) {
+		return nil
+	}
+	items, truncated, ttl, err := i.client.List(ctx, how.method, how.member)
+	var f *upstream.Failure
+	switch failed := errors.As(err, &f); {
+	case failed && f.RPC != nil && f.RPC.Code == wire.CodeMethodNotFound:
+		items, truncated, ttl = nil, false, 0
+	case err != nil:
+		if i.live.Load() == nil && failed {
+			i.known[l].why = i.pool.clean(f).Error()
+		}
+		return err
+	}
+	for n := range items {
+		items[n] = i.pool.o.Redactor.Definition(items[n])
+	}
+	i.known[l] = known{items: items, truncated: truncated, ttl: ttl}
+	return nil
+}
+
+// build makes a catalog of what was read.
+func (i *Instance) build() (*catalog.Catalog, error) {
 	info := i.client.Info()
 	raw := catalog.Raw{
 		ServerInfo: info.ServerInfo, Capabilities: info.Capabilities, Instructions: info.Instructions,
-		Protocol: info.Protocol, Era: info.Era,
-	}
-	if err := i.listTools(ctx, &raw); err != nil {
-		return nil, err
+		Protocol: info.Protocol, Era: info.Era, Noise: info.Noise,
 	}
 	i.pool.withoutCredentials(&raw)
-	raw.Noise = i.client.Info().Noise
+	for l := range lists {
+		k, how := i.known[l], l.asking()
+		*how.in(&raw) = k.items
+		raw.Truncated = raw.Truncated || k.truncated
+		if k.ttl > 0 && (raw.TTLMS == 0 || k.ttl < raw.TTLMS) {
+			raw.TTLMS = k.ttl
+		}
+		if k.why != "" {
+			raw.Refused = append(raw.Refused, catalog.Refused{Name: how.member, Why: k.why})
+		}
+	}
 	c, err := catalog.Build(i.identity, time.Now().UTC(), raw)
 	if err != nil {
 		return nil, &upstream.Failure{Word: upstream.Protocol, Server: i.server.ID, Phase: "tools/list", Detail: err.Error()}
 	}
 	return c, nil
-}
-
-// listTools asks for tools where the server declares them. A server that does
-// not know the method has none.
-func (i *Instance) listTools(ctx context.Context, raw *catalog.Raw) error {
-	if !declares(raw.Capabilities, "tools") {
-		return nil
-	}
-	tools, truncated, ttl, err := i.client.List(ctx, "tools/list", "tools")
-	var f *upstream.Failure
-	if errors.As(err, &f) && f.RPC != nil && f.RPC.Code == wire.CodeMethodNotFound {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	raw.Tools, raw.Truncated, raw.TTLMS = tools, truncated, ttl
-	return nil
 }
 
 // declares reports whether capabilities has the named member. Capabilities

@@ -149,6 +149,7 @@ func TestRelistFails(t *testing.T) {
 	i := w.get(a)
 	before := i.Catalog()
 	w.pool.Stop(a.Key())
+	i.stale.Or(1 << tools)
 	i.relist()
 	if i.Catalog() != before {
 		t.Error("the list is another")

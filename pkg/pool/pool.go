@@ -51,13 +51,15 @@ type Pool struct {
 	stewarded bool              // the steward runs
 	alarm     time.Time         // when it looks next by itself
 	berths    map[string]*berth // by key
+	peers     map[string]Peer   // by session
+	joined    bool              // some session ever was
 	survivors []upstream.Teardown
 }
 
 // New makes an empty pool. It starts nothing.
 func New(o Options) *Pool {
 	return &Pool{
-		o: o, name: randomName(), connect: dial, berths: map[string]*berth{},
+		o: o, name: randomName(), connect: dial, berths: map[string]*berth{}, peers: map[string]Peer{},
 		poke: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
@@ -70,7 +72,7 @@ func New(o Options) *Pool {
 // that ended waits until nothing of that is left (R12), so that there are never
 // two of one key. Settings of a that lie outside the key hold from now on.
 // Errors are *upstream.Failure, *OpenError, *HeldError, those of
-// trust.Approved.Launch, ctx's cause, or ErrClosed.
+// trust.Approved.Launch, ctx's cause, ErrLeft or ErrClosed.
 func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // nobody is there who would want it
@@ -97,6 +99,9 @@ func (p *Pool) enter(a *trust.Approved) (*entry, error) {
 	if p.closed {
 		return nil, ErrClosed
 	}
+	if !p.here(a.Session()) {
+		return nil, ErrLeft
+	}
 	b := p.berth(a)
 	b.used = time.Now()
 	if b.entry != nil && !b.entry.over() {
@@ -117,7 +122,7 @@ func (p *Pool) enter(a *trust.Approved) (*entry, error) {
 func (p *Pool) berth(a *trust.Approved) *berth {
 	b := p.berths[a.Key()]
 	if b == nil {
-		b = &berth{key: a.Key(), callers: map[string]bool{}, eager: map[string]bool{}, used: time.Now()}
+		b = newBerth(a.Key())
 		p.berths[b.key] = b
 		p.tend()
 	}
@@ -143,11 +148,10 @@ func (p *Pool) launch(b *berth, own bool) *entry {
 func (p *Pool) Running(key string) *Instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := p.berths[key]
-	if b == nil || b.entry == nil || b.entry.over() || !b.entry.started() {
-		return nil
+	if b := p.berths[key]; b != nil {
+		return b.up()
 	}
-	return b.entry.instance
+	return nil
 }
 
 // Want says that a session that is open wants a server up without a call
@@ -156,22 +160,10 @@ func (p *Pool) Running(key string) *Instance {
 func (p *Pool) Want(session string, a *trust.Approved) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.closed {
+	if !p.closed && p.here(a.Session()) {
 		p.berth(a).eager[session] = true
 		p.nudge()
 	}
-}
-
-// Leave says that a session is over: nothing is restarted for it. What it used
-// runs on until idle_stop.
-func (p *Pool) Leave(session string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, b := range p.berths {
-		delete(b.callers, session)
-		delete(b.eager, session)
-	}
-	p.nudge()
 }
 
 // Update takes a newer declaration of a server whose key stayed the same: its
@@ -206,11 +198,8 @@ func (p *Pool) Stop(key string) {
 	p.mu.Lock()
 	var e *entry
 	if b := p.berths[key]; b != nil {
-		b.letGo()
-		if e = b.entry; e != nil {
-			e.ending = true
-			e.end()
-		}
+		e = b.entry
+		b.finish()
 	}
 	p.mu.Unlock()
 	if e != nil {
@@ -228,10 +217,7 @@ func (p *Pool) Close() []upstream.Teardown {
 		close(p.done)
 	}
 	for _, b := range p.berths {
-		if b.entry != nil {
-			b.entry.ending = true
-			b.entry.end()
-		}
+		b.finish()
 	}
 	p.mu.Unlock()
 	p.watch.Wait()

@@ -33,6 +33,9 @@ type standing struct {
 	retry    time.Time     // earliest next start by the pool
 	held     time.Time     // until then nothing starts
 	memory   time.Time     // until then its failures are remembered
+
+	subscribed bool      // some session is subscribed to a resource of it
+	tasks      time.Time // until then open tasks keep it from resting
 }
 
 // verb is what is done about one key.
@@ -104,10 +107,14 @@ func (s standing) keep(now time.Time) (verb, time.Time) {
 		return wait, time.Time{} // the end of the last one tells
 	case s.retired:
 		stop, after = remove, config.RetireGrace
-	case s.eager || s.idleStop == 0:
+	case s.eager || s.idleStop == 0 || s.subscribed:
 		return wait, time.Time{}
 	}
-	if at := s.used.Add(after); now.Before(at) {
+	at := s.used.Add(after)
+	if stop == rest && s.tasks.After(at) {
+		at = s.tasks
+	}
+	if now.Before(at) {
 		return wait, at
 	}
 	return stop, time.Time{}
@@ -120,7 +127,12 @@ func (s standing) revive(now time.Time) (verb, time.Time) {
 		at = s.held
 	}
 	if !s.wanted || s.retired {
-		at, then = s.memory, forget
+		if at, then = s.memory, forget; s.tasks.After(at) {
+			at = s.tasks
+		}
+		if s.subscribed {
+			return wait, time.Time{} // its session's end tells
+		}
 	}
 	if now.Before(at) {
 		return wait, at

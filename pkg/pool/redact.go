@@ -21,12 +21,10 @@ func (p *Pool) clean(f *upstream.Failure) *upstream.Failure {
 
 // withoutCredentials takes credentials out of what a server says about itself,
 // which is recorded on disk and shown to agents (C31). It is done before anything
-// else, so that what is recorded, shown and compared is the same.
+// else, as with the items of its lists, so that what is recorded, shown and
+// compared is the same.
 func (p *Pool) withoutCredentials(raw *catalog.Raw) {
 	r := p.o.Redactor
 	raw.ServerInfo, raw.Instructions = r.Definition(raw.ServerInfo), r.Instructions(raw.Instructions)
 	raw.Capabilities = r.Definition(raw.Capabilities)
-	for n := range raw.Tools {
-		raw.Tools[n] = r.Definition(raw.Tools[n])
-	}
 }

@@ -120,9 +120,7 @@ func (p *Pool) take(b *berth, v verb) {
 	case bury:
 		p.bury(b, b.entry)
 	case rest, remove:
-		b.letGo()
-		b.entry.ending = true
-		b.entry.end()
+		b.finish()
 	case forget:
 		delete(p.berths, b.key)
 	}
@@ -131,9 +129,9 @@ func (p *Pool) take(b *berth, v verb) {
 // standing is what reconcile needs to know of b.
 func (b *berth) standing() standing {
 	s := standing{
-		key: b.key, eager: len(b.eager) > 0, wanted: len(b.eager)+len(b.callers) > 0, retired: b.retired,
+		key: b.key, eager: len(b.eager) > 0, wanted: b.wanted(), retired: b.retired,
 		calls: b.calls, used: b.used, idleStop: b.server().IdleStop, retry: b.retry, held: b.held,
-		memory: b.memory(),
+		memory: b.memory(), subscribed: len(b.subscriptions) > 0, tasks: b.tasksUntil(),
 	}
 	switch e := b.entry; {
 	case e == nil:
