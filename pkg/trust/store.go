@@ -19,7 +19,14 @@ type Store struct {
 	hashes *hashes
 	mu     sync.Mutex
 	stamp  state.Stamp
-	loaded map[string]*Records // by project; all of one stamp
+	loaded map[string]outcome // by project; all of one stamp
+}
+
+// outcome is what a whole reading of the file came to: records, or a *FileError
+// with the empty records that go with it.
+type outcome struct {
+	records *Records
+	err     error
 }
 
 // NewStore makes a store over config/trust.json. It reads nothing yet.
@@ -28,7 +35,8 @@ func NewStore(dirs state.Dirs) *Store {
 }
 
 // Records returns the decisions as the file holds them now, for a session in
-// project ("" = none): one stat when nothing changed (R90). When the file cannot
+// project ("" = none): one stat when nothing changed (R90), in a file that is
+// not valid either. When the file cannot
 // be believed the error says why (*FileError, *state.UnsafeError, …), and the
 // records returned beside it are empty but usable: no project's server is
 // trusted (C5, C50).
@@ -39,42 +47,44 @@ func (s *Store) Records(project string) (*Records, error) {
 	}
 	s.mu.Lock()
 	if stamp != s.stamp || s.loaded == nil {
-		s.stamp, s.loaded = stamp, map[string]*Records{}
+		s.stamp, s.loaded = stamp, map[string]outcome{}
 	}
-	known := s.loaded[project]
+	known, ok := s.loaded[project]
 	s.mu.Unlock()
-	if known != nil {
-		return known, nil
+	if ok {
+		return known.records, known.err
 	}
 	r, read, err := s.read(project)
-	if err != nil {
-		return s.none(project), err
+	var bad *FileError
+	if err != nil && !errors.As(err, &bad) {
+		return r, err // about owner, mode or folder, which may be mended without another stamp
 	}
 	s.mu.Lock()
 	if s.stamp == read && s.loaded != nil {
-		s.loaded[project] = r
+		s.loaded[project] = outcome{r, err}
 	}
 	s.mu.Unlock()
-	return r, nil
+	return r, err
 }
 
 func (s *Store) none(project string) *Records {
 	return &Records{project: project, hashes: s.hashes}
 }
 
+// read gives the records of the file, empty ones beside an error.
 func (s *Store) read(project string) (*Records, state.Stamp, error) {
 	data, stamp, err := state.ReadFile(s.path, fileCheck(project))
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.none(project), stamp, nil
 	}
+	r := s.none(project)
 	if err != nil {
-		return nil, stamp, err
+		return r, stamp, err
 	}
 	records, err := parse(data)
 	if err != nil {
-		return nil, stamp, &FileError{Path: s.path, Why: err.Error()}
+		return r, stamp, &FileError{Path: s.path, Why: err.Error()}
 	}
-	r := s.none(project)
 	r.all = records
 	return r, stamp, nil
 }

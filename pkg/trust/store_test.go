@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -143,6 +144,57 @@ func TestRecordsFollowTheFile(t *testing.T) {
 	if len(first.All()) != 1 {
 		t.Error("records already handed out have changed")
 	}
+}
+
+// R90, C50: a file that is not valid is read once, not at each call, until it is
+// another one. What its folder or its mode is the reason of is looked at each time.
+func TestRefusalIsRemembered(t *testing.T) {
+	w := newWorld(t)
+	w.allow(w.srv)
+	path := filepath.Join(w.dirs.Config, fileName)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`{"v":1,"records":[`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, refusal := w.store.Records(w.project)
+	var bad *FileError
+	if !errors.As(refusal, &bad) || len(first.All()) != 0 {
+		t.Fatalf("%v, %v", first.All(), refusal)
+	}
+	again, err := w.store.Records(w.project)
+	if again != first || err != refusal {
+		t.Errorf("it was read again: %v", err)
+	}
+	other, err := w.store.Records("")
+	if other == first || !errors.As(err, &bad) {
+		t.Errorf("for another project: %v", err)
+	}
+	if _, err := Check(again, w.srv, w.env); err == nil {
+		t.Error("something is trusted")
+	}
+
+	if err := os.WriteFile(path, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.approved()
+
+	if runtime.GOOS == "windows" {
+		return
+	}
+	if err := os.Chmod(w.dirs.Config, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	w.store = NewStore(w.dirs)
+	if _, err := w.store.Records(w.project); err == nil {
+		t.Error("a folder that everybody writes is believed")
+	}
+	if err := os.Chmod(w.dirs.Config, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.approved() // the file has the same stamp
 }
 
 // MB-182: writers at the same time lose nothing, and readers see whole files.
