@@ -18,6 +18,7 @@ func (s *server) prompt(m wire.Message) {
 		s.answer(m, echo(m.ParamsBytes()))
 	case s.named(promptsList, "name", name) == nil:
 		s.refuse(m, wire.CodeInvalidParams, "no prompt "+name)
+	case text(args, "who") == "never":
 	case name == "rounds" && s.round(m, number(args, "n", 1), nil):
 	default:
 		said := string(wire.Quote(name + " " + string(args)))
@@ -42,7 +43,7 @@ func (s *server) resource(m wire.Message) {
 		s.out.line(wire.ErrorLine(m.IDBytes(), &wire.RPCError{Code: code, Message: "no resource " + uri, Data: []byte(`{"uri":` + string(wire.Quote(uri)) + `}`)}))
 		return
 	}
-	if strings.HasSuffix(uri, "rounds") && s.round(m, 1, nil) {
+	if strings.HasSuffix(uri, "/never") || strings.HasSuffix(uri, "rounds") && s.round(m, 1, nil) {
 		return
 	}
 	body := `"text":` + string(wire.Quote(content(uri)))

@@ -115,7 +115,8 @@
 //	                     the resource fake://rounds ask once, see the tool
 //	resources/read       a blob for a listed mimeType application/octet-stream, else
 //	                     text; N bytes for what ends in big/N; of what is neither
-//	                     listed nor begins as a template does -32002, modern -32602
+//	                     listed nor begins as a template does -32002, modern -32602;
+//	                     /never at its end has no answer, as has a prompt for never
 //	resources/subscribe, resources/unsubscribe, logging/setLevel
 //	                     legacy; see update and log
 //	completion/complete  the reference and NAME=VALUE of the argument

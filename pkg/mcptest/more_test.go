@@ -15,6 +15,8 @@ func TestMethods(t *testing.T) {
 	contains(t, "resources/read", a.Ask("resources/read", `{"uri":"fake://text"}`), `"mimeType":"text/plain","text":"content of fake://text"`)
 	contains(t, "a blob", a.Ask("resources/read", `{"uri":"fake://blob"}`), `"blob":"`+base64.StdEncoding.EncodeToString([]byte("content of fake://blob")))
 	contains(t, "a template", a.Ask("resources/read", `{"uri":"fake://big/5"}`), `"text":"xxxxx"`)
+	a.Request("resources/read", `{"uri":"fake://item/never"}`)
+	a.Request("prompts/get", `{"name":"greet","arguments":{"who":"never"}}`)
 	contains(t, "completion", a.Ask("completion/complete", `{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"a"}}`), `["greet","who=a"]`)
 	contains(t, "vendor", a.Ask("vendor/any", `{"x":1.0}`), `{"method":"vendor/any","params":{"x":1.0}}`)
 	contains(t, "as told", a.Ask("resources/subscribe", `{"_meta":{"fake/result":{"r": -0}}}`), `{"r": -0}`)
