@@ -29,10 +29,14 @@ func (s *session) setLevel(m wire.Message) []byte {
 	return wire.ResultLine(m.IDBytes(), []byte("{}"))
 }
 
-// Level is the level that the agent wants log messages from, as call.Agent says.
+// Level is the level that the agent wants log messages from, as call.Agent says:
+// in the modern era the lowest that a request under way asks for.
 func (s *session) Level() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.revision == "" {
+		return s.requestLevel()
+	}
 	return s.level
 }
 
@@ -55,8 +59,11 @@ func (s *session) Modern() bool {
 // call.Agent says. Log messages go first where the agent does not read.
 func (s *session) Notify(method string, params []byte) {
 	s.mu.Lock()
-	ready := s.revision != ""
+	ready, met := s.revision != "", s.met
 	s.mu.Unlock()
+	if met {
+		s.notifyModern(method, params, !ready)
+	}
 	if !ready {
 		return
 	}

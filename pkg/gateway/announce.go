@@ -35,6 +35,7 @@ func (s *session) announceChanges() {
 		}
 		o := s.offer()
 		s.warm(o)
+		s.tell(s.streams.all()...)
 		for _, group := range s.differing(o) {
 			s.send(wire.NotificationLine("notifications/"+group+"/list_changed", nil))
 		}
@@ -42,10 +43,14 @@ func (s *session) announceChanges() {
 }
 
 // differing names the groups with a list that is not what the agent was shown
-// last, each once, and takes it that the agent hears of it.
+// last, each once, and takes it that the agent hears of it. One of the modern era
+// hears of what it listens to, and only there.
 func (s *session) differing(o *offer) (groups []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.revision == "" {
+		return nil
+	}
 	for k := range listKinds {
 		if s.listed[k] == "" || s.listed[k] == o.lists[k].digest {
 			continue

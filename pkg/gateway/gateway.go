@@ -52,7 +52,7 @@ type Options struct {
 // of r that hangs: that goroutine ends with r. It closes neither r nor w. The
 // error is a failed write or read, what call.Host.Open says, or ErrInternal.
 func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
-	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1)}
+	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1), streams: newStreams()}
 	s.own = newOwnTools(s)
 	inner, err := g.host.Open(call.SessionOptions{
 		Project: o.Project, Policy: o.Policy, Via: "direct", ClientPID: o.ClientPID, Changed: s.changed, Eager: true,
@@ -140,12 +140,14 @@ type session struct {
 	changes chan struct{} // one token: something this session sees may differ
 	asked   questions     // what the agent is asked
 	begun   sync.Once     // the discovery of this session
+	streams *streams
 
 	mu        sync.Mutex
 	open      map[string]*request // by wire.IDKey
 	idle      chan struct{}       // closed when open becomes empty, while finish waits
 	revision  string              // negotiated; "" before initialize
 	met       bool                // a request of the modern era came
+	client    []byte              // what the last of them said who sent it; nil = nothing
 	level     string              // of logging/setLevel; "" before
 	declared  []byte              // capabilities of the agent, as it wrote them in initialize
 	discovery <-chan struct{}     // closed when the discovery of this session is over
@@ -157,6 +159,7 @@ type session struct {
 // finish gives requests under way a moment after the agent closed its end:
 // whoever pipes a file of requests in wants their answers.
 func (s *session) finish() {
+	s.streams.end()
 	s.mu.Lock()
 	if len(s.open) == 0 {
 		s.mu.Unlock()

@@ -104,7 +104,6 @@ func (s *session) start(m wire.Message, modern *call.Modern, reply func([]byte),
 	}
 	r.ctx, r.cancel = context.WithCancelCause(s.ctx)
 	s.open[r.key] = r
-	s.met = s.met || modern != nil
 	s.mu.Unlock()
 	s.wg.Go(func() { // ends when run returns, which each wait in it bounds and r.cancel hastens
 		defer r.cancel(nil)
