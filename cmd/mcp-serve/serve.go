@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -15,12 +16,15 @@ func app(env *cmdmain.Env) *cli.App {
 	return &cli.App{
 		Usage: "put one gate in front of every MCP server",
 		Description: "An agent spawns mcp-serve and speaks MCP with it on standard input and output.\n" +
-			"It shows the tools that the policy allows, starts a server at the first call of\n" +
-			"one of its tools, and ends with all of them when its standard input ends.",
+			"It shows the tools, prompts and resources that the policy allows, starts a server\n" +
+			"when something of it is first asked for, and ends with all of them when its\n" +
+			"standard input ends.",
 		Flags: append(cmdmain.PlaceFlags(),
 			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
 			&cli.StringFlag{Name: "exposure", Usage: "show tools in this `MODE` whatever the policy says: full, lazy (search_tools, describe_tool and " +
 				"call_tool in their place) or auto, which decides by their size"},
+			&cli.StringFlag{Name: "only", Usage: "serve the one server `SERVER` as itself: its name, instructions and capabilities, its own names for " +
+				"tools and prompts, nothing trimmed but results"},
 			&cli.DurationFlag{Name: "list-wait", Value: config.ListWait,
 				Usage: "let the first list wait `TIME` for servers that were never listed; 0 lists none of them"},
 		),
@@ -42,6 +46,9 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	}
 	if err := checkExposure(c.String("exposure")); err != nil {
 		return err
+	}
+	if c.String("only") != "" && c.String("exposure") != "" {
+		return cmdmain.Usagef("--only and --exposure exclude each other: one server is always shown whole")
 	}
 	return env.Keep(func() error { return session(env, c, wait) })
 }
@@ -75,9 +82,13 @@ func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 		return err
 	}
 	defer host.Close()
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "" // it was removed: servers of this session run where shared ones do
+	}
 	err = gateway.New(host, cmdmain.Version()).Serve(env.Ctx, env.Stdin, env.Stdout, gateway.Options{
 		Project: project, Policy: c.String("policy"), ClientPID: env.ParentPID(), ListWait: wait,
-		Exposure: c.String("exposure"),
+		Exposure: c.String("exposure"), Only: c.String("only"), Dir: dir,
 	})
 	return cmdmain.Failure(err)
 }

@@ -99,7 +99,8 @@ func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 // hints that its type calls for (K1, K4). Errors it does not know pass as they are.
 func Failure(err error) error {
 	var r *call.Refusal
-	var unknown *call.UnknownPolicyError
+	var noPolicy *call.UnknownPolicyError
+	var noServer *call.UnknownServerError
 	var untrusted *trust.NotTrustedError
 	switch {
 	case err == nil:
@@ -110,7 +111,7 @@ func Failure(err error) error {
 			e.Hints = []string{strings.TrimPrefix(r.Remedy, call.AskUser)}
 		}
 		return e
-	case errors.As(err, &unknown):
+	case errors.As(err, &noPolicy), errors.As(err, &noServer):
 		return &Error{Err: err, Exit: Usage}
 	case errors.As(err, &untrusted):
 		return &Error{Err: err, Word: string(untrusted.Status), Exit: NotTrusted,
