@@ -66,7 +66,9 @@
 //
 //	echo                 the arguments as structuredContent and, quoted, as text
 //	slow {ms}            answers after ms, never if it is cancelled before
-//	progress {steps, ms} steps progress notifications, ms apart, then the answer
+//	progress {steps, ms, text}
+//	                     steps progress notifications, ms apart, then the answer;
+//	                     text stands in all of them
 //	big {bytes}          that many bytes of text
 //	fail {text}          a result with isError
 //	rpcerror {error}     that error object in place of a result

@@ -62,9 +62,9 @@ func TestNotificationsAndRequests(t *testing.T) {
 	events := filepath.Join(t.TempDir(), "events")
 	a := start(t, "-events", events)
 	a.Initialize()
-	a.Expect(a.Request("tools/call", `{"name":"progress","arguments":{"steps":2},"_meta":{"progressToken":"\u0061"}}`))
+	a.Expect(a.Request("tools/call", `{"name":"progress","arguments":{"steps":2,"text":"t"},"_meta":{"progressToken":"\u0061"}}`))
 	for i := 1; i <= 2; i++ {
-		contains(t, "progress", a.ExpectNotification("notifications/progress").ParamsBytes(), `"progressToken":"\u0061","progress":`+strconv.Itoa(i))
+		contains(t, "progress", a.ExpectNotification("notifications/progress").ParamsBytes(), `"progressToken":"\u0061","progress":`+strconv.Itoa(i), `"message":"t"`)
 	}
 	a.Call("change", `{"tools":[{"name":"only", "inputSchema":{}}]}`)
 	a.ExpectNotification("notifications/tools/list_changed")

@@ -115,16 +115,20 @@ func (c call) token() []byte { return member(member(c.m.ParamsBytes(), "_meta"),
 func (c call) progress() {
 	token := c.token()
 	steps := number(c.args, "steps", 3)
+	message, said := "", "done"
+	if t := member(c.args, "text"); t != nil {
+		message, said = `,"message":`+string(t), text(c.args, "text")
+	}
 	for i := range steps {
 		if token != nil {
-			params := `{"progressToken":` + string(token) + `,"progress":` + strconv.Itoa(i+1) + `,"total":` + strconv.Itoa(steps) + `}`
+			params := `{"progressToken":` + string(token) + `,"progress":` + strconv.Itoa(i+1) + `,"total":` + strconv.Itoa(steps) + message + `}`
 			c.s.out.line(wire.NotificationLine("notifications/progress", []byte(params)))
 		}
 		if ms := number(c.args, "ms", 0); ms > 0 && !c.wait(ms) {
 			return
 		}
 	}
-	c.text("done")
+	c.text(said)
 }
 
 func (c call) big() { c.text(strings.Repeat("x", number(c.args, "bytes", 1<<20))) }
