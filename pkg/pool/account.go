@@ -14,7 +14,6 @@ func (i *Instance) begin(session string) (*user, error) {
 	defer i.pool.mu.Unlock()
 	b, now := i.berth, time.Now()
 	u := i.pool.user(b, session)
-	u.wants = true
 	if b.breaker.open && (b.breaker.probing || b.breaker.left(now) > 0) {
 		return nil, b.circuitOpen(now)
 	}
@@ -30,6 +29,9 @@ func (i *Instance) end(u *user) {
 	b := i.berth
 	b.calls--
 	u.calls--
+	if !u.wants {
+		b.letGoOf(u.session, u)
+	}
 	b.used = time.Now()
 	if b.calls > 0 {
 		return

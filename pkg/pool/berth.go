@@ -88,12 +88,18 @@ func (b *berth) adopt(a *trust.Approved) {
 // stay: they are of use again when somebody starts it.
 func (b *berth) letGo() {
 	for session, u := range b.users {
-		u.wants = false
-		if u.calls == 0 {
-			delete(b.users, session)
-		}
+		b.letGoOf(session, u)
 	}
 	clear(b.eager)
+}
+
+// letGoOf forgets that one session wants it, and the session with that unless it
+// has calls.
+func (b *berth) letGoOf(session string, u *user) {
+	u.wants = false
+	if u.calls == 0 {
+		delete(b.users, session)
+	}
 }
 
 // finish ends its process, if there is one, for good.

@@ -110,7 +110,7 @@ func (i *Instance) connect(ctx context.Context, o upstream.Options) error {
 	}()
 	info := client.Info()
 	i.modern.Store(info.Era == upstream.EraModern)
-	i.logs = info.Era == upstream.EraLegacy && info.Capabilities != nil && declares(info.Capabilities, "logging")
+	i.logs = info.Era == upstream.EraLegacy && declares(info.Capabilities, "logging", false)
 	if err := i.readAll(ctx); err != nil {
 		return err
 	}

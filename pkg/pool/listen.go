@@ -35,7 +35,7 @@ type listens struct {
 	mu        sync.Mutex
 	now, next *listening
 	since     time.Time // when now began to count
-	short     int       // that the server ended soon, in a row
+	short     int       // how many the server ended soon, in a row
 }
 
 // refusedError is a listen that the server answered in place of acknowledging it.
@@ -53,7 +53,10 @@ func (i *Instance) listen(ctx context.Context) (agreed []byte, err error) {
 		i.listens.count(nil)
 		return nil, nil
 	}
-	l := i.open(filter)
+	l, err := i.open(filter)
+	if err != nil {
+		return nil, err
+	}
 	limit := time.NewTimer(i.server.Timeout)
 	defer limit.Stop()
 	f := &upstream.Failure{Word: upstream.Aborted, Server: i.server.ID, Phase: methodListen, Sent: true}
@@ -62,6 +65,11 @@ func (i *Instance) listen(ctx context.Context) (agreed []byte, err error) {
 		i.listens.count(l)
 		return agreed, nil
 	case <-l.ended:
+		select {
+		case agreed = <-l.ack: // and ended at once
+			return agreed, nil
+		default:
+		}
 		if l.err == nil {
 			return nil, &refusedError{l.reply}
 		}
@@ -79,13 +87,15 @@ func (i *Instance) listen(ctx context.Context) (agreed []byte, err error) {
 }
 
 // open sends one more listen.
-func (i *Instance) open(filter []byte) *listening {
+func (i *Instance) open(filter []byte) (*listening, error) {
+	if !i.pool.attend() {
+		return nil, i.notSent(ErrClosed, 0)
+	}
 	ctx, end := context.WithCancelCause(context.Background())
 	l := &listening{ack: make(chan []byte, 1), ended: make(chan struct{}), end: end}
 	i.listens.expect(l)
-	i.pool.watch.Add(1)
 	go i.hold(ctx, l, filter) // ends when the server or we end the listen, or with the connection
-	return l
+	return l, nil
 }
 
 // hold waits for the end of a listen. One that counted is opened again, as the
@@ -100,7 +110,7 @@ func (i *Instance) hold(ctx context.Context, l *listening, filter []byte) {
 		})
 	})
 	n := i.listens.lost(l, time.Now())
-	if n == 0 {
+	if n == 0 || i.filter() == nil {
 		return
 	}
 	again := time.NewTimer(pause(i.server.RestartDelay, n, rand.Float64()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"postern/pkg/catalog"
@@ -105,8 +106,12 @@ func (i *Instance) relist() {
 	if err != nil {
 		return
 	}
-	if old := i.live.Swap(c); !catalog.Same(old, c) {
+	old := i.live.Swap(c)
+	same := catalog.Same(old, c)
+	if !same || !slices.Equal(old.Refused, c.Refused) {
 		i.record(c)
+	}
+	if !same {
 		i.pool.announce()
 	}
 }
@@ -130,14 +135,13 @@ func (i *Instance) readAll(ctx context.Context) error {
 	defer cancel()
 	for _, l := range []list{prompts, resources, templates} {
 		err := i.read(side, l)
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return err
-		}
-		if f := i.client.Err(); f != nil {
-			return f
-		}
 		var f *upstream.Failure
-		if errors.As(err, &f) && f.Word == upstream.Timeout {
+		switch {
+		case errors.Is(ctx.Err(), context.Canceled):
+			return &upstream.Failure{Word: upstream.Aborted, Server: i.server.ID, Phase: l.asking().method, Detail: context.Cause(ctx).Error()}
+		case i.client.Err() != nil:
+			return i.client.Err()
+		case errors.As(err, &f) && f.Word == upstream.Timeout:
 			i.changed(l)
 		}
 	}
@@ -148,7 +152,7 @@ func (i *Instance) readAll(ctx context.Context) error {
 // the method has none.
 func (i *Instance) read(ctx context.Context, l list) error {
 	how := l.asking()
-	if !declares(i.client.Info().Capabilities, how.capability) {
+	if !declares(i.client.Info().Capabilities, how.capability, l == tools) {
 		return nil
 	}
 	items, truncated, ttl, err := i.client.List(ctx, how.method, how.member)
@@ -195,12 +199,13 @@ func (i *Instance) build() (*catalog.Catalog, error) {
 	return c, nil
 }
 
-// declares reports whether capabilities has the named member. Capabilities
-// that cannot be read count as declaring everything: asking costs one request.
-func declares(capabilities json.RawMessage, name string) bool {
+// declares reports whether capabilities has the named member; doubtful is the
+// answer for capabilities that cannot be read. For tools that is yes: asking
+// costs one request, and without them a server is of no use.
+func declares(capabilities json.RawMessage, name string, doubtful bool) bool {
 	var span [1]wire.Span
 	if err := wire.Lookup(capabilities, []string{name}, span[:]); err != nil {
-		return true
+		return doubtful
 	}
 	return span[0].Ok()
 }

@@ -58,7 +58,7 @@ func TestDeclares(t *testing.T) {
 		`{"tools":{}}`: true, `{"tools":null}`: true, `{}`: false, `{"prompts":{"tools":1}}`: false,
 		``: true, `null`: true, `[]`: true, `{"tools":1,"tools":2}`: true, `{"Tools":{}}`: true,
 	} {
-		if got := declares(json.RawMessage(capabilities), "tools"); got != want {
+		if got := declares(json.RawMessage(capabilities), "tools", true); got != want {
 			t.Errorf("%s: %v, want %v", capabilities, got, want)
 		}
 	}

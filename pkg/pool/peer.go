@@ -50,7 +50,10 @@ func (p *Pool) Leave(session string) {
 	defer p.mu.Unlock()
 	delete(p.peers, session)
 	for _, b := range p.berths {
-		delete(b.users, session)
+		if u := b.users[session]; u != nil {
+			u.peer = nil
+			b.letGoOf(session, u)
+		}
 		delete(b.eager, session)
 		b.forgetTasks(session)
 		uris := b.forgetSubscriptions(session)
@@ -65,14 +68,14 @@ func (p *Pool) Leave(session string) {
 	p.nudge()
 }
 
-// here reports whether the session that a server is for can still use it. The
-// caller holds mu.
+// here reports whether a session may be served: every one in a pool that nobody
+// ever joined. "" is no session in particular. The caller holds mu.
 func (p *Pool) here(session string) bool {
 	return session == "" || !p.joined || p.peers[session] != nil
 }
 
-// declared is what is declared to the server of i, and the era it is asked in
-// first where nothing is remembered.
+// declared is what is declared to the server of i, and the era that it is to be
+// asked in first, "" for the one that is known of it.
 func (p *Pool) declared(i *Instance) (capabilities []byte, era string) {
 	if i.session == "" {
 		return []byte(sharedCapabilities), ""
@@ -94,24 +97,25 @@ func (p *Pool) peer(session string) Peer {
 	return p.peers[session]
 }
 
-// user is what one session has to do with one key. Pool.mu guards all but level.
+// user is what one session has to do with one key, as long as it wants the server
+// up or has calls. Pool.mu guards all but level.
 type user struct {
-	peer   Peer // nil = nobody to ask or to tell
-	wants  bool // it called since the server was last let go
-	calls  int  // under way or waiting
-	flying int  // of them, those that the server may be working on
-	level  level
+	session string
+	peer    Peer // nil = nobody to ask or to tell
+	wants   bool // it called since the server was last let go (R21)
+	calls   int  // under way or waiting
+	flying  int  // of them, those that the server may be working on
+	level   level
 }
 
-// user finds or makes it. A session that has left gets one that nobody sees. The
-// caller holds mu.
+// user finds or makes it for a session that wants something. One that has left
+// wants nothing, whatever it still does. The caller holds mu.
 func (p *Pool) user(b *berth, session string) *user {
 	u := b.users[session]
 	if u == nil {
-		u = &user{peer: p.peers[session]}
-		if u.peer != nil || !p.joined {
-			b.users[session] = u
-		}
+		u = &user{session: session, peer: p.peers[session]}
+		b.users[session] = u
 	}
+	u.wants = u.wants || p.here(session)
 	return u
 }

@@ -226,6 +226,16 @@ func (p *Pool) Close() []upstream.Teardown {
 	return p.survivors
 }
 
+// attend counts one more goroutine that Close waits for; false once it is called.
+func (p *Pool) attend() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.watch.Add(1)
+	}
+	return !p.closed
+}
+
 func (p *Pool) announce() {
 	if p.o.Changed != nil {
 		p.o.Changed()

@@ -17,12 +17,14 @@ const (
 	elicited         = "notifications/elicitation/complete"
 	taskStatus       = "notifications/tasks/status"
 	taskModern       = "notifications/tasks"
+
+	metaTask = "io.modelcontextprotocol/related-task"
 )
 
 // ask hands a request of the server to the session it is about; it is declined
 // where that cannot be known (R72). It runs in the client's reader.
 func (i *Instance) ask(q *upstream.Question) {
-	session, peer := i.sole()
+	session, peer := i.addressee(q.Message.ParamsBytes())
 	if peer == nil {
 		q.Decline()
 		return
@@ -31,6 +33,19 @@ func (i *Instance) ask(q *upstream.Question) {
 		i.remember(session, member(q.Message.ParamsBytes(), "elicitationId"))
 	}
 	peer.Ask(i.server, q)
+}
+
+// addressee is the session that params are about: the one whose task they name,
+// else the sole one.
+func (i *Instance) addressee(params []byte) (session string, peer Peer) {
+	if i.session == "" {
+		if id := relatedTask(params); id != "" {
+			if holders := i.holders(id); len(holders) == 1 {
+				return holders[0].session, holders[0].peer
+			}
+		}
+	}
+	return i.sole()
 }
 
 // sole is the one session that the server can mean: its only one, or the only
@@ -88,25 +103,29 @@ func (i *Instance) pass(m wire.Message) {
 
 // audience is the sessions a notification is for.
 func (i *Instance) audience(m wire.Message) []Peer {
-	_, sole := i.sole()
+	params := m.ParamsBytes()
+	_, meant := i.addressee(params)
 	if i.session != "" {
-		return one(sole)
+		return one(meant)
 	}
 	switch m.Method {
 	case resourceUpdated:
-		return i.subscribers(member(m.ParamsBytes(), "uri"))
+		return i.subscribers(member(params, "uri"))
 	case taskStatus, taskModern:
-		return i.holders(member(m.ParamsBytes(), "taskId"))
+		meant = nil
+		if holders := i.holders(member(params, "taskId")); len(holders) == 1 {
+			meant = holders[0].peer
+		}
 	case elicited:
-		if peer, ok := i.remembered(member(m.ParamsBytes(), "elicitationId")); ok {
-			return one(peer)
+		if peer, ok := i.remembered(member(params, "elicitationId")); ok {
+			meant = peer
 		}
 	case logMessage:
-		if sole == nil {
+		if meant == nil {
 			return i.everybody()
 		}
 	}
-	return one(sole)
+	return one(meant)
 }
 
 func one(peer Peer) []Peer {
@@ -136,6 +155,19 @@ func member(object []byte, name string) string {
 	}
 	s, _ := wire.Unquote(at[0].Of(object)) // no text: not there
 	return s
+}
+
+// relatedTask is the task that a message says it belongs to; "" for none.
+func relatedTask(params []byte) string {
+	var at [1]wire.Span
+	if wire.Lookup(params, []string{"_meta"}, at[:]) != nil {
+		return ""
+	}
+	meta := at[0].Of(params)
+	if wire.Lookup(meta, []string{metaTask}, at[:]) != nil {
+		return ""
+	}
+	return member(at[0].Of(meta), "taskId")
 }
 
 // An elicitation may be completed long after it was answered, by a notification

@@ -125,11 +125,10 @@ func (i *Instance) subscribe(session, uri string) bool {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
 	b := i.berth
-	u := i.pool.user(b, session)
-	if b.users[session] != u {
+	if !i.pool.here(session) {
 		return false
 	}
-	u.wants = true
+	i.pool.user(b, session)
 	if b.subscriptions[uri] == nil {
 		b.subscriptions[uri] = map[string]bool{}
 	}

@@ -18,11 +18,10 @@ func (i *Instance) Hold(session, id string) {
 	p, b := i.pool, i.berth
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u := p.user(b, session)
-	if b.users[session] != u {
-		return // it has left
+	if p.closed || !p.here(session) {
+		return
 	}
-	u.wants = true
+	p.user(b, session)
 	b.tasks[task{session, id}] = time.Now().Add(config.TaskLife)
 	if len(b.tasks) > config.ServerTasks {
 		delete(b.tasks, b.oldestTask())
@@ -53,13 +52,20 @@ func (p *Pool) Holder(session, id string) (key string, ok bool) {
 	return key, ok
 }
 
-// holders is the sessions with a task of this id.
-func (i *Instance) holders(id string) (all []Peer) {
+// holder is a session with a task.
+type holder struct {
+	session string
+	peer    Peer
+}
+
+// holders is the sessions with a task of this id. More than one means that the
+// server does not tell its tasks apart.
+func (i *Instance) holders(id string) (all []holder) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
 	for t := range i.berth.tasks {
 		if peer := i.pool.peers[t.session]; t.id == id && peer != nil {
-			all = append(all, peer)
+			all = append(all, holder{t.session, peer})
 		}
 	}
 	return all
