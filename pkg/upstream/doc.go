@@ -17,14 +17,33 @@
 //
 // # Goroutines of a client
 //
-//	reader     reads stdout line by line; delivers answers, progress and
-//	           notifications, in the order in which they came; ends with stdout
+//	reader     reads stdout line by line; delivers answers, progress, questions
+//	           and notifications, in the order in which they came; ends with stdout
 //	writer     wire.Writer; ends with Close of the writer
 //	stderr     drains the child's stderr; ends with stderr
 //	watcher    waits for the leader's exit, and reaps it after the release
 //	supervisor waits for the first sign of an end, then climbs down the ladder
 //
-// A call adds none: it waits in the caller's own goroutine.
+// A call adds none: it waits in the caller's own goroutine. Neither does a
+// question of the server.
+//
+// # Questions
+//
+// A request of a legacy server is a Question, handed to Options.Ask; whom to ask is
+// the owner's to know. It is open until its first answer, until the server cancels
+// it, or until the connection ends, and it is answered once at most. Nothing here
+// bounds how long that takes: the server's own call is bounded, and so is the
+// number of questions. While a person thinks, a Standstill keeps the timeouts of
+// calls from running (R44). Ping is answered here. A modern server has no requests
+// to make; it may end one of ours by notifications/cancelled, and that call fails
+// as aborted.
+//
+// # Both eras
+//
+// The declaration decides which handshake is tried (Options.Protocol). Where it
+// leaves the choice, the modern question is the first one if that is preferred or
+// was right the last time, with a deadline of its own and the legacy one behind it;
+// a child that ends on it is started once more. Otherwise the legacy one is first.
 //
 // # The child
 //
@@ -47,10 +66,17 @@
 //
 // Request ids are this client's own counter, 1, 2, 3, …, as JSON numbers. A
 // progress token of a call is replaced by the number of its request and put back,
-// byte for byte, in the progress that comes for it. Towards a modern server the
-// reserved _meta members (protocolVersion, clientInfo, clientCapabilities) of
-// every request are this client's. Nothing else of a request or an answer is
-// changed (R4).
+// byte for byte, in the progress that comes for it. An answer to a question gets the
+// id of the question, as the server wrote it.
+//
+// # Other bytes that change
+//
+// Towards a modern server the reserved _meta members (protocolVersion, clientInfo,
+// clientCapabilities, logLevel) of every request are this client's, in the places
+// of those that stood there. Towards a legacy server they are taken out of a modern
+// agent's request, with inputResponses and requestState beside _meta; an emptied
+// _meta stays. Nothing else of a request, an answer or a notification is changed
+// (R4).
 //
 // # The stderr log
 //

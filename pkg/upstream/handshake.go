@@ -41,9 +41,10 @@ func (o *Options) modernFirst() bool {
 // pinned is whether the declaration leaves no choice of era.
 func pinned(protocol string) bool { return protocol == EraLegacy || protocol == EraModern }
 
-// handshake asks in the era that is declared or remembered, and in the other one
-// when the server does not know that (R13). Legacy is asked first, since most
-// servers are, and a legacy server may end on a question it does not know.
+// handshake asks in the era that is declared, preferred or remembered, and in the
+// other one when the server does not know that (R13). Legacy is asked first
+// otherwise, since most servers are, and a legacy server may end on a question it
+// does not know.
 func (c *Client) handshake(ctx context.Context) error {
 	err := c.greet(ctx)
 	var f *Failure
@@ -62,17 +63,28 @@ func (c *Client) greet(ctx context.Context) error {
 	case c.o.Protocol == EraModern:
 		return c.discover(ctx)
 	case c.o.modernFirst():
-		err := c.probe(ctx)
-		if err != nil && otherEra(err) {
-			return c.initialize(ctx)
-		}
-		return err
+		return c.probeFirst(ctx)
 	}
 	err := c.initialize(ctx)
 	if err != nil && otherEra(err) {
 		if derr := c.discover(ctx); derr == nil || !otherEra(derr) {
 			return derr
 		}
+	}
+	return err
+}
+
+// probeFirst asks the modern question, and the legacy one after every answer but
+// yes, and after none: older servers say no in many ways.
+func (c *Client) probeFirst(ctx context.Context) error {
+	derr := c.probe(ctx)
+	var f *Failure
+	if !errors.As(derr, &f) || f.Word == Aborted || c.Err() != nil {
+		return derr
+	}
+	err := c.initialize(ctx)
+	if err != nil && otherEra(err) && f.Word != Timeout {
+		return derr // it knows no initialize: what it said to the other is what is wrong
 	}
 	return err
 }

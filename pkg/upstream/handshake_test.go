@@ -77,9 +77,22 @@ func TestHandshake(t *testing.T) {
 		{"pinned modern", EraModern, "", script{"server/discover": modernAnswer}, "server/discover", modernVersion},
 		{"remembered modern, legacy again", "auto", EraModern, script{"initialize": legacyAnswer, "server/discover": unknown}, "server/discover initialize notifications/initialized", "2025-06-18"},
 		{"remembered modern, silent", "auto", EraModern, script{"initialize": legacyAnswer}, "server/discover notifications/cancelled initialize notifications/initialized", "2025-06-18"},
+		{"preferred modern", "auto", "prefer", script{"initialize": legacyAnswer, "server/discover": modernAnswer}, "server/discover", modernVersion},
+		{"preferred modern, remembered legacy", "auto", "prefer legacy", script{"initialize": legacyAnswer, "server/discover": modernAnswer}, "server/discover", modernVersion},
+		{"preferred modern, legacy", "", "prefer", script{"initialize": legacyAnswer, "server/discover": unknown}, "server/discover initialize notifications/initialized", "2025-06-18"},
+		{"preferred modern, not yet initialized", "", "prefer", script{"initialize": legacyAnswer, "server/discover": `"error":{"code":0,"message":"not initialized"}`}, "server/discover initialize notifications/initialized", "2025-06-18"},
+		{"preferred modern, answers anything", "", "prefer", script{"initialize": legacyAnswer, "server/discover": `"result":{}`}, "server/discover initialize notifications/initialized", "2025-06-18"},
+		{"preferred modern, another modern version", "", "prefer", script{"initialize": legacyAnswer, "server/discover": notThis}, "server/discover initialize notifications/initialized", "2025-06-18"},
+		{"preferred modern, silent", "auto", "prefer", script{"initialize": legacyAnswer}, "server/discover notifications/cancelled initialize notifications/initialized", "2025-06-18"},
+		{"preferred modern, pinned legacy", EraLegacy, "prefer", script{"initialize": legacyAnswer}, "initialize notifications/initialized", "2025-06-18"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c, asked, err := hello(t, Options{Protocol: tc.protocol, Era: tc.era, StartTimeout: 2 * time.Second}, tc.script)
+			t.Parallel() // two of them wait for the probe's deadline, a half of this
+			o := Options{Protocol: tc.protocol, Era: tc.era, StartTimeout: 8 * time.Second}
+			if era, ok := strings.CutPrefix(tc.era, "prefer"); ok {
+				o.Prefer, o.Era = EraModern, strings.TrimSpace(era)
+			}
+			c, asked, err := hello(t, o, tc.script)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,13 +133,18 @@ func TestHandshakeRefused(t *testing.T) {
 		{"the same as an error", EraModern, script{"server/discover": notThis}, ServerError, "server/discover", []string{"2027-01-01", "2026-07-28"}},
 		{"no discovery at all", EraModern, script{"server/discover": unknown}, ServerError, "server/discover", []string{"what? (code -32601)"}},
 		{"neither era", "", script{"initialize": unknown, "server/discover": unknown}, ServerError, "initialize", []string{"what?"}},
+		{"neither era, modern preferred", "prefer", script{"initialize": unknown, "server/discover": `"error":{"code":1,"message":"no licence"}`}, ServerError, "server/discover", []string{"no licence"}},
 		{"another error", "", script{"initialize": `"error":{"code":1,"message":"no licence"}`}, ServerError, "initialize", []string{"no licence"}},
 		{"a broken error", "", script{"initialize": `"error":{"code":"1"}`}, Protocol, "initialize", []string{"an error that breaks the protocol"}},
 		{"no object", "", script{"initialize": `"result":[]`}, Protocol, "initialize", []string{"no JSON object"}},
 		{"ambiguous", "", script{"initialize": `"result":{"protocolVersion":"2025-06-18","ProtocolVersion":"2024-11-05"}`}, Protocol, "initialize", []string{"another case"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, _, err := hello(t, Options{Protocol: tc.protocol}, tc.script)
+			o := Options{Protocol: tc.protocol}
+			if tc.protocol == "prefer" {
+				o.Protocol, o.Prefer = "", EraModern
+			}
+			_, _, err := hello(t, o, tc.script)
 			f := failure(t, err, tc.word)
 			if f.Phase != tc.phase || (f.Word == ServerError) != (f.RPC != nil) {
 				t.Errorf("got %+v", f)
@@ -153,102 +171,29 @@ func TestHandshakeSilent(t *testing.T) {
 	}
 }
 
-// What a legacy server is told about us.
-func TestInitializeParams(t *testing.T) {
-	p := newPeer(t, Options{Version: "1.2"})
-	p.c.mu.Lock()
-	p.c.state = starting
-	p.c.mu.Unlock()
-	go p.c.handshake(t.Context()) // ends with the test's connection
-	_, m := p.request()
-	want := `{"capabilities":{},"clientInfo":{"name":"postern","version":"1.2"},"protocolVersion":"2025-11-25"}`
-	if string(m.ParamsBytes()) != want {
-		t.Errorf("got %s, want %s", m.ParamsBytes(), want)
-	}
-}
-
-func reservedMeta(info string) *reserved {
-	return &reserved{version: []byte(`"2026-07-28"`), info: []byte(info), capabilities: []byte(`{}`)}
-}
-
-// The reserved members of a modern request are ours, whatever the caller put
-// there, and every other byte stays (R4).
-func TestModernParams(t *testing.T) {
-	c := &Client{o: Options{Server: "demo"}, meta: reservedMeta(`{"name":"postern"}`)}
-	const m = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"postern"},"io.modelcontextprotocol/clientCapabilities":{}`
-	for _, tc := range []struct{ in, token, want string }{
-		{``, "", `{"_meta":{` + m + `}}`},
-		{`{}`, "", `{"_meta":{` + m + `}}`},
-		{`{ }`, "", `{"_meta":{` + m + `} }`},
-		{` {"name": 1.0 }`, "", ` {"_meta":{` + m + `},"name": 1.0 }`},
-		{`{"a":1,"_meta":{}}`, "", `{"a":1,"_meta":{` + m + `}}`},
-		{`{"_meta": { "x":1e400,"progressToken":"t" },"a":1}`, `"t"`, `{"_meta": {` + m + `, "x":1e400,"progressToken":7 },"a":1}`},
-		{`{"_meta":{"progressToken":"t","io.modelcontextprotocol/protocolVersion":"2099-01-01","z":0}}`, `"t"`,
-			`{"_meta":{` + m[len(`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`):] +
-				`,"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","z":0}}`},
+// R16: what a server is told about us: the capabilities byte for byte, or none.
+func TestDeclared(t *testing.T) {
+	for _, tc := range []struct{ capabilities, want string }{
+		{``, `{}`},
+		{`{ "elicitation":{"form":{}},"x":1e400,"roots":{"listChanged":true} }`, `{ "elicitation":{"form":{}},"x":1e400,"roots":{"listChanged":true} }`},
+		{`{"a":"<&>"}`, `{"a":"<&>"}`},
+		{`null`, `{}`},
+		{`[]`, `{}`},
 	} {
-		call := Call{Method: "x"}
-		if tc.in != "" {
-			call.Params = []byte(tc.in)
-		}
-		if tc.token != "" {
-			at := strings.Index(tc.in, tc.token)
-			call.Token = wire.Span{Start: at, End: at + len(tc.token)}
-		}
-		got, err := c.params(call, []byte("7"))
-		if err != nil || string(got) != tc.want {
-			t.Errorf("%s:\ngot  %s, %v\nwant %s", tc.in, got, err, tc.want)
-		}
-	}
-	for _, bad := range []string{`[1]`, `{"_meta":null}`, `{"_meta":1}`, `{"_meta":{},"_meta":{}}`, `{"_meta":{},"_Meta":{}}`} {
-		if _, err := c.params(Call{Method: "x", Params: []byte(bad)}, []byte("7")); err == nil {
-			t.Errorf("%s was taken", bad)
+		for _, protocol := range []string{EraLegacy, EraModern} {
+			p := newPeer(t, Options{Version: `1.2"`, Protocol: protocol, Capabilities: []byte(tc.capabilities)})
+			p.c.mu.Lock()
+			p.c.state = starting
+			p.c.mu.Unlock()
+			go p.c.handshake(t.Context()) // ends with the test's connection
+			_, m := p.request()
+			want := `{"capabilities":` + tc.want + `,"clientInfo":{"name":"postern","version":"1.2\""},"protocolVersion":"2025-11-25"}`
+			if protocol == EraModern {
+				want = `{"_meta":{"` + metaVersion + `":"2026-07-28","` + metaClientInfo + `":{"name":"postern","version":"1.2\""},"` + metaCapabilities + `":` + tc.want + `}}`
+			}
+			if string(m.ParamsBytes()) != want {
+				t.Errorf("got  %s\nwant %s", m.ParamsBytes(), want)
+			}
 		}
 	}
-}
-
-// Whatever object the params are, the spliced ones are JSON that has our members
-// once and otherwise the same members as before.
-func FuzzModernParams(f *testing.F) {
-	for _, s := range []string{`{}`, `{"_meta":{"x":1}}`, `{"_meta":{"io.modelcontextprotocol/clientInfo":0}}`, `{ "a" : [ ] }`} {
-		f.Add([]byte(s))
-	}
-	c := &Client{meta: reservedMeta(`{}`)}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if wire.EachMember(in, func([]byte, wire.Span) bool { return true }) != nil {
-			return
-		}
-		out, err := c.params(Call{Params: in}, nil)
-		if err != nil {
-			return
-		}
-		var at [1]wire.Span
-		if err := wire.Lookup(out, []string{"_meta"}, at[:]); err != nil {
-			t.Fatalf("%s: %v", out, err)
-		}
-		var in3 [3]wire.Span
-		meta := at[0].Of(out)
-		if err := wire.Lookup(meta, []string{metaVersion, metaClientInfo, metaCapabilities}, in3[:]); err != nil || !in3[2].Ok() {
-			t.Fatalf("%s: %v", out, err)
-		}
-		if string(in3[0].Of(meta)) != `"2026-07-28"` || string(in3[1].Of(meta)) != `{}` || string(in3[2].Of(meta)) != `{}` {
-			t.Fatalf("%s", out)
-		}
-		if a, b := others(in), others(out); a != b {
-			t.Fatalf("%s became %s", a, b)
-		}
-	})
-}
-
-// others is every member but _meta.
-func others(obj []byte) string {
-	var b strings.Builder
-	wire.EachMember(obj, func(key []byte, v wire.Span) bool {
-		if name, _ := wire.Unquote(key); name != "_meta" {
-			b.Write(key)
-			b.Write(v.Of(obj))
-		}
-		return true
-	})
-	return b.String()
 }

@@ -167,8 +167,9 @@ func unknownMethod(m wire.Message) []byte {
 // its answers and meets the writer's deadline.
 func (c *Client) reply(line []byte) { _ = c.w.Send(line, nil) }
 
-// withdrawn is the server's notifications/cancelled: for a request of its own, or,
-// of a modern server, for one of ours that it will not answer any more.
+// withdrawn is the server's notifications/cancelled: it wants no answer to a
+// request of its own; or, of a modern server, it gives none to one of ours any
+// more, which is how a subscription may end.
 func (c *Client) withdrawn(params []byte) {
 	var at [2]wire.Span
 	if wire.Lookup(params, []string{"requestId", "reason"}, at[:]) != nil || !at[0].Ok() {
@@ -176,18 +177,33 @@ func (c *Client) withdrawn(params []byte) {
 		return
 	}
 	id, reason := at[0].Of(params), text(at[1].Of(params))
+	taken := false
 	if c.modern.Load() {
-		if p := c.take(id); p != nil {
-			p.done <- outcome{failure: &Failure{
-				Word: Aborted, Server: c.o.Server, Detail: (&Cancelled{"the server ended it: " + reason}).Error(),
-			}}
-		}
-		return
+		taken = c.givenUp(id, reason)
+	} else {
+		taken = c.cancelled(id, reason)
 	}
+	if !taken {
+		c.dropped.Add(1) // answered meanwhile, or never asked
+	}
+}
+
+func (c *Client) cancelled(id []byte, reason string) bool {
 	c.mu.Lock()
 	q := c.questions[wire.IDKey(id)]
 	c.mu.Unlock()
-	if q == nil || !q.end(&Cancelled{Reason: reason}) {
-		c.dropped.Add(1) // answered meanwhile
+	return q != nil && q.end(&Cancelled{Reason: reason})
+}
+
+func (c *Client) givenUp(id []byte, reason string) bool {
+	p := c.take(id)
+	if p == nil {
+		return false
 	}
+	f := &Failure{Word: Aborted, Server: c.o.Server, Detail: "the server ended the request"}
+	if reason = lastLines(clean(reason), config.StderrLastLine); reason != "" {
+		f.Detail += ": " + reason
+	}
+	p.done <- outcome{failure: f}
+	return true
 }
