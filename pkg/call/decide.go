@@ -12,25 +12,43 @@ import (
 // decide asks the policy. What a person would have to agree to is refused
 // with the way to allow it for good: nothing here can ask yet.
 func decide(_ context.Context, c *Call) *Refusal {
-	d := c.tool.Decision
-	if d.Verdict == policy.Allow {
+	d := c.decision
+	switch {
+	case d.Verdict == policy.Allow:
 		return nil
+	case d.Verdict == policy.Ask && !c.method.asks:
+		r := policyRefusal(c.method.kind, c.server, c.name, d)
+		r.Word, r.Reason = PolicyDenied, policy.NotPermitted
+		r.Message += ", and nobody is asked for " + c.method.name
+		return r
 	}
-	return policyRefusal(c.tool.Server, c.tool.Def.Name, d)
+	return policyRefusal(c.method.kind, c.server, c.name, d)
 }
 
-func policyRefusal(s *Server, tool string, d policy.Decision) *Refusal {
-	name := s.Declared.ID + "/" + tool
+// named is how messages speak of a thing of a server.
+func named(k policy.Kind, s *Server, name string) string {
+	name = s.Declared.ID + "/" + name
+	switch k {
+	case policy.ResourceKind:
+		return "resource:" + name
+	case policy.PromptKind:
+		return "prompt:" + name
+	}
+	return name
+}
+
+func policyRefusal(k policy.Kind, s *Server, tool string, d policy.Decision) *Refusal {
+	name := named(k, s, tool)
 	r := &Refusal{Word: PolicyDenied, Reason: d.Reason, Rule: d.Rule, Server: s.Declared.ID, Tool: tool}
 	switch {
 	case d.Verdict == policy.Ask:
 		r.Word, r.Reason = ApprovalRequired, ""
-		r.Message = fmt.Sprintf("a person must agree before %s is called", name)
+		r.Message = fmt.Sprintf("a person must agree before %s is %s", name, used(k))
 		r.Remedy = askRemedy(s, d)
 	case d.Reason == policy.DeniedBy:
 		r.Message = fmt.Sprintf("%s is denied by %s", name, d.Rule)
 	case d.Tier != "" && len(d.Allowed) > 0:
-		r.Message = fmt.Sprintf("%s is a %s tool; this caller may call %s tools only (%s)", name, d.Tier, tiers(d.Allowed), d.Rule)
+		r.Message = fmt.Sprintf("%s is a %s %s; this caller may call %s tools only (%s)", name, d.Tier, noun(k), tiers(d.Allowed), d.Rule)
 	default:
 		r.Message = fmt.Sprintf("%s is not permitted for this caller", name)
 		if d.Rule != "" {
@@ -38,6 +56,26 @@ func policyRefusal(s *Server, tool string, d policy.Decision) *Refusal {
 		}
 	}
 	return r
+}
+
+// noun is what a kind is called.
+func noun(k policy.Kind) string {
+	switch k {
+	case policy.ResourceKind:
+		return "resource"
+	case policy.PromptKind:
+		return "prompt"
+	case policy.MethodKind:
+		return "method"
+	}
+	return "tool"
+}
+
+func used(k policy.Kind) string {
+	if k == policy.ToolKind || k == policy.MethodKind {
+		return "called"
+	}
+	return "read"
 }
 
 // askRemedy says how the question goes away: by a class for a server that has

@@ -5,34 +5,22 @@ import (
 	"context"
 	"time"
 
-	"postern/pkg/config"
 	"postern/pkg/pool"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
 )
 
-// errTooLong is the cause of a call's context when max_timeout ran out.
-type errTooLong struct{ limit time.Duration }
-
-func (e *errTooLong) Error() string { return "max_timeout of " + e.limit.String() + " is over" }
-
-// bounded gives a call its max_timeout, from its very beginning (R44).
-func (c *Call) bounded(ctx context.Context, s *Server) (context.Context, context.CancelFunc) {
-	limit := s.Declared.MaxTimeout
-	return context.WithDeadlineCause(ctx, c.times.begin.Add(limit), &errTooLong{limit})
-}
-
 // dispatch starts the server where it does not run, looks whether its live
 // definition is still the one decided on, and sends the call, once.
 func dispatch(ctx context.Context, c *Call) *Refusal {
-	s, name := c.tool.Server, c.tool.Def.Name
+	s := c.server
 	if c.notReady != nil {
-		return refusalOf(s, name, c.notReady)
+		return refusalOf(s, c.name, c.notReady)
 	}
-	params, token, err := upstreamParams(c.Params, name)
+	params, token, err := c.outgoing()
 	if err != nil {
-		return &Refusal{Step: StepResolve, Word: InvalidArguments, Server: s.Declared.ID, Tool: name, Message: err.Error()}
+		return c.invalid(err.Error())
 	}
 	ctx, cancel := c.bounded(ctx, s)
 	defer cancel()
@@ -40,23 +28,93 @@ func dispatch(ctx context.Context, c *Call) *Refusal {
 	if refusal != nil {
 		return refusal
 	}
-	reply, queued, err := instance.Do(ctx, c.session.ID, upstream.Call{
-		Method: "tools/call", Params: params, Token: token, Progress: c.Request.Progress, Timeout: s.Declared.Timeout,
-	})
-	c.times.queue = queued
-	if err != nil {
-		return failed(ctx, s, name, err)
+	reply, refusal := c.send(ctx, instance, params, token)
+	if refusal != nil {
+		return refusal
 	}
-	if result := reply.Message.ResultBytes(); result != nil {
+	return c.take(instance, reply)
+}
+
+// send sends the call and waits for its answer.
+func (c *Call) send(ctx context.Context, i *pool.Instance, params []byte, token wire.Span) (upstream.Reply, *Refusal) {
+	s := c.server
+	switch c.method.name {
+	case methodSubscribe:
+		return c.subscribe(ctx, i)
+	case methodUnsubscribe:
+		return c.unsubscribe(ctx, i)
+	}
+	call := upstream.Call{
+		Method: c.method.name, Params: params, Token: token, Progress: c.Request.Progress,
+		Timeout: s.Declared.Timeout, Modern: c.Modern != nil,
+	}
+	if c.session.o.Agent != nil {
+		call.Standstill = &c.session.still
+	}
+	if c.method.name == methodTaskResult { // it waits until the task has one
+		call.Timeout = s.Declared.MaxTimeout
+	}
+	modern := i.Catalog().Era == upstream.EraModern
+	switch {
+	case modern:
+		c.speakModern(&call)
+	case c.Modern != nil:
+		call.Params, call.Token = legacyParams(params, token)
+	}
+	reply, refusal := c.ask(ctx, i, call)
+	if refusal == nil && modern && c.Modern == nil {
+		return c.rounds(ctx, i, call, reply)
+	}
+	return reply, refusal
+}
+
+// ask sends one request.
+func (c *Call) ask(ctx context.Context, i *pool.Instance, call upstream.Call) (upstream.Reply, *Refusal) {
+	reply, queued, err := i.Do(ctx, c.session.ID, call)
+	c.times.queue += queued
+	if err != nil {
+		return reply, failed(ctx, c.server, c.name, err)
+	}
+	return reply, nil
+}
+
+// take makes the answer of the server's response.
+func (c *Call) take(i *pool.Instance, reply upstream.Reply) *Refusal {
+	c.answer.Reply = &reply.Message
+	if refusal := c.translate(i.Catalog().Era == upstream.EraModern); refusal != nil {
+		c.answer = Answer{}
+		return refusal
+	}
+	result := c.result()
+	if c.method.name == methodTool && result != nil {
 		parts, problem := ReadResult(result)
 		if problem != "" {
-			return malformed(s, name, problem)
+			c.answer = Answer{}
+			return malformed(c.server, c.name, problem)
 		}
 		c.answer.Parts = parts
 	}
-	c.answer.Reply = &reply.Message
-	c.explainArguments()
+	c.follow(i, result)
+	if c.method.name == methodTool {
+		c.explainArguments()
+	}
 	return nil
+}
+
+// result is the result as it is to be handed on; nil for an error.
+func (c *Call) result() []byte {
+	if c.answer.Result != nil {
+		return c.answer.Result
+	}
+	return c.answer.Reply.ResultBytes()
+}
+
+// follow remembers what later requests need to know of a result.
+func (c *Call) follow(i *pool.Instance, result []byte) {
+	if result != nil && (c.method.name == methodTool || c.method.name == methodPrompt) {
+		linked(result, func(uri string) { c.session.links.add(c.server.Declared.ID, uri) })
+	}
+	c.followTask(i, result)
 }
 
 // bring returns the running instance of a, and notes how long it took to start.
@@ -74,15 +132,20 @@ func (c *Call) bring(ctx context.Context, a *trust.Approved) (*pool.Instance, er
 // decided on. A server is started at most once here; a definition that differs
 // from the decided one goes through decide and supply chain again.
 func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
-	s, name := c.tool.Server, c.tool.Def.Name
+	s, name := c.server, c.name
 	instance, err := c.bring(ctx, c.approved)
 	if err != nil {
 		return nil, failed(ctx, s, name, err)
 	}
+	if c.tool == nil {
+		if c.method.lists != nil && !c.method.lists(c, instance.Catalog()) {
+			return nil, c.gone()
+		}
+		return instance, nil
+	}
 	live := instance.Catalog().Tool(name)
 	if live == nil {
-		c.view = c.session.renew() // so that only names that are left are offered
-		return nil, c.unknown(s, name).at(StepResolve)
+		return nil, c.gone()
 	}
 	if live == c.tool.Def || bytes.Equal(live.Raw, c.tool.Def.Raw) {
 		return instance, nil
@@ -90,7 +153,7 @@ func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
 	again := *c.tool
 	again.Def = live
 	again.Decision = c.view.decide(s, live)
-	c.tool = &again
+	c.tool, c.decision = &again, again.Decision
 	if r := decide(ctx, c); r != nil {
 		return nil, r.at(StepDecide)
 	}
@@ -103,49 +166,16 @@ func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
 	return instance, nil
 }
 
+// gone refuses what the running server does not list any more.
+func (c *Call) gone() *Refusal {
+	c.view = c.session.renew() // so that only names that are left are offered
+	return c.unknown(c.server, c.name).at(StepResolve)
+}
+
 // at sets the step of a refusal that another step found again.
 func (r *Refusal) at(step string) *Refusal {
 	if r.Step == "" {
 		r.Step = step
 	}
 	return r
-}
-
-// explainArguments gives the tool's schema back when the server refused the
-// arguments, so that a model can mend its call (R41): in the data of -32602,
-// where the server sent none, and as one more text block of an isError result
-// whose call lacked a required member. Both are on the gateway's list of bytes
-// it may change.
-func (c *Call) explainArguments() {
-	m := c.answer.Reply
-	schema := c.tool.Def.InputSchema
-	if len(schema) == 0 || len(schema) > config.MaxReturnedSchema {
-		return
-	}
-	if m.Error.Ok() {
-		c.explainError(schema)
-		return
-	}
-	result, parts := m.ResultBytes(), c.answer.Parts
-	if parts.Partial || !parts.Failed || !parts.Content.Ok() || len(missingRequired(schema, c.arguments)) == 0 {
-		return
-	}
-	text := wire.Quote("input schema of " + c.tool.Def.Name + ": " + string(schema))
-	block := append(append([]byte(`,{"type":"text","text":`), text...), '}')
-	if content := parts.Content.Of(result); len(bytes.TrimSpace(content[1:len(content)-1])) == 0 {
-		block = block[1:]
-	}
-	end := parts.Content.End - 1
-	c.answer.Result = wire.Splice(result, wire.Edit{Span: wire.Span{Start: end, End: end}, New: block})
-	c.answer.Parts, _ = ReadResult(c.answer.Result)
-}
-
-func (c *Call) explainError(schema []byte) {
-	e, err := wire.ParseRPCError(c.answer.Reply.Error.Of(c.answer.Reply.Raw))
-	if err != nil || e.Code != wire.CodeInvalidParams || len(e.Data) > 0 {
-		return
-	}
-	r := &Refusal{Word: UpstreamError, Server: c.tool.Server.Declared.ID, Tool: c.tool.Def.Name, InputSchema: schema}
-	e.Data = r.Data()
-	c.answer.Error = e
 }

@@ -13,7 +13,7 @@ import (
 // ended the call's own context comes first.
 func failed(ctx context.Context, s *Server, tool string, err error) *Refusal {
 	r := refusalOf(s, tool, err)
-	if ctx.Err() == nil || !r.AsResult() {
+	if ctx.Err() == nil || r.Step != StepDispatch {
 		return r
 	}
 	if tooLong, ok := asError[*errTooLong](context.Cause(ctx)); ok {

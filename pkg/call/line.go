@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"postern/pkg/policy"
 	"postern/pkg/trust"
 	"postern/pkg/wire"
 )
@@ -52,10 +53,10 @@ type Request struct {
 type Answer struct {
 	Reply   *wire.Message  // the server's response as received; its id is not the caller's
 	Parts   ResultParts    // of Result where it is set, else of the reply's result
-	Result  []byte         // the result to hand on where it differs from the reply's (R41's schema), else nil
+	Result  []byte         // the result to hand on where it differs from the reply's (R41's schema, R73), else nil
 	Error   *wire.RPCError // the error to hand on where it differs from the reply's, else nil
 	Refusal *Refusal
-	Tool    *Tool // nil when the tool was not found
+	Tool    *Tool // nil when no tool was called, or it was not found
 }
 
 // Call is one request on its way down the line.
@@ -63,10 +64,14 @@ type Call struct {
 	Request
 	session   *Session
 	view      *View
+	method    method
 	server    *Server
-	tool      *Tool
-	name      string // the server's own name for it, whether it exists or not
+	name      string // the server's own name, URI or method, whether it exists or not
+	found     bool   // it does
+	decision  policy.Decision
+	tool      *Tool // of tools/call, when it was found
 	arguments []byte
+	trace     trace
 	approved  *trust.Approved
 	notReady  error // why the server cannot be started; reported by dispatch
 	answer    Answer
@@ -85,13 +90,19 @@ type times struct {
 // after it. ctx ends the call: its cause should be *upstream.Cancelled.
 func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
 	c := s.begin(r)
+	if r.Method == methodTaskList {
+		s.end(c, c.listTasks(ctx), answer)
+		return
+	}
 	s.end(c, c.walk(ctx), answer)
 }
 
 // end hands the answer over and writes the row.
 func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 	c.times.latency = time.Since(c.times.begin)
-	refusal = s.host.cleaned(refusal)
+	if refusal = s.host.cleaned(refusal); refusal != nil {
+		refusal.plain = c.method.name != methodTool
+	}
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
 	if refusal != nil && refusal.Step != StepDispatch {
 		s.logRefusal(c)
@@ -105,7 +116,10 @@ func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 // begin is a call before its first step.
 func (s *Session) begin(r Request) *Call {
 	now := time.Now()
-	return &Call{Request: r, session: s, view: s.View(), arguments: argumentsOf(r.Params), times: times{begin: now}}
+	return &Call{
+		Request: r, method: methodOf(r.Method), session: s, view: s.View(),
+		arguments: argumentsOf(r.Params), times: times{begin: now},
+	}
 }
 
 func (c *Call) walk(ctx context.Context) *Refusal {

@@ -14,11 +14,7 @@ const mostApart = 8
 // nearest returns up to three visible names that are close to name, the likely
 // ones first. name is exposed, or a tool's own with the server left away.
 func (v *View) nearest(name string) []string {
-	type near struct {
-		name string
-		cost int
-	}
-	var found []near
+	var found nearby
 	server, own, whole := strings.Cut(name, "__")
 	if !whole {
 		own = server
@@ -29,14 +25,32 @@ func (v *View) nearest(name string) []string {
 		if !whole {
 			cost = min(cost, distance(own, t.Def.Name))
 		}
-		if cost <= most {
-			found = append(found, near{t.Exposed, cost})
-		}
+		found.add(t.Exposed, cost, most)
 	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].cost < found[j].cost })
-	var names []string
-	for _, n := range found[:min(mostNear, len(found))] {
-		names = append(names, n.name)
+	return found.names()
+}
+
+// nearby collects names by how far they are from another one.
+type nearby []struct {
+	name string
+	cost int
+}
+
+// add takes a name in unless it is further away than most.
+func (n *nearby) add(name string, cost, most int) {
+	if cost <= most {
+		*n = append(*n, struct {
+			name string
+			cost int
+		}{name, cost})
+	}
+}
+
+// names is the first of them, the likely ones first.
+func (n nearby) names() (names []string) {
+	sort.SliceStable(n, func(i, j int) bool { return n[i].cost < n[j].cost })
+	for _, near := range n[:min(mostNear, len(n))] {
+		names = append(names, near.name)
 	}
 	return names
 }

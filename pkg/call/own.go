@@ -50,7 +50,7 @@ func (v *View) RefuseOwn(o *Own) *Refusal {
 	if t.Decision.Verdict == policy.Allow {
 		return nil
 	}
-	return policyRefusal(t.Server, o.Name, t.Decision).at(StepDecide)
+	return policyRefusal(policy.ToolKind, t.Server, o.Name, t.Decision).at(StepDecide)
 }
 
 // DoOwn walks a call of one of the gateway's own tools down the line, as Do
@@ -60,12 +60,11 @@ func (s *Session) DoOwn(ctx context.Context, o *Own, r Request, answer func(Answ
 	r.Server, r.Tool, r.Via = policy.Gateway, o.Name, ViaGateway
 	c := s.begin(r)
 	c.tool = o.tool(c.view)
+	c.name, c.decision, c.found = o.Name, c.tool.Decision, true
 	var refusal *Refusal
-	if err := checkParams(r.Params); err != nil {
+	if err := c.checkParams(); err != nil {
 		refusal = &Refusal{Step: StepResolve, Word: InvalidArguments, Server: r.Server, Tool: o.Name, Message: "params: " + err.Error()}
-	} else if refusal = decide(ctx, c); refusal != nil {
-		refusal.Step = StepDecide
-	} else {
+	} else if refusal = c.view.RefuseOwn(o); refusal == nil {
 		c.answer.Result = o.Run(ctx, c.view, c.arguments)
 		c.answer.Parts, _ = ReadResult(c.answer.Result)
 	}
@@ -75,7 +74,7 @@ func (s *Session) DoOwn(ctx context.Context, o *Own, r Request, answer func(Answ
 // Look finds a tool by its exposed name as a call would, and refuses as a call
 // would, but starts nothing and writes no row (R64).
 func (v *View) Look(exposed string) (*Tool, *Refusal) {
-	c := &Call{Request: Request{Exposed: exposed}, view: v}
+	c := &Call{Request: Request{Exposed: exposed}, method: methodOf(methodTool), view: v}
 	c.find()
 	if c.server == nil {
 		return nil, c.unknown(nil, exposed).at(StepResolve)
@@ -90,7 +89,7 @@ func (v *View) Look(exposed string) (*Tool, *Refusal) {
 		return nil, c.unknownOrUnlisted().at(StepResolve)
 	}
 	if c.tool.Decision.Verdict == policy.Deny {
-		return nil, policyRefusal(c.server, c.name, c.tool.Decision).at(StepDecide)
+		return nil, policyRefusal(policy.ToolKind, c.server, c.name, c.decision).at(StepDecide)
 	}
 	return c.tool, nil
 }
@@ -100,7 +99,7 @@ func (v *View) Look(exposed string) (*Tool, *Refusal) {
 func (c *Call) unknownOrUnlisted() *Refusal {
 	s := c.server
 	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, policy.ToolKind, c.name)); refused {
-		return policyRefusal(s, c.name, d)
+		return policyRefusal(policy.ToolKind, s, c.name, d)
 	}
 	if s.Catalog != nil {
 		return c.unknown(s, c.name)

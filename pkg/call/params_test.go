@@ -7,9 +7,14 @@ import (
 	"postern/pkg/wire"
 )
 
+// toolCall is a call of a tool that the server calls name.
+func toolCall(params, name string) *Call {
+	return &Call{Request: Request{Params: []byte(params)}, method: methodOf(methodTool), name: name}
+}
+
 // R4, R2, MB-079: the name is spliced in, arguments are no null, the token is
 // found, every other byte stays; what two readers could understand differently is refused.
-func TestUpstreamParams(t *testing.T) {
+func TestToolParams(t *testing.T) {
 	for _, c := range []struct{ in, want, token string }{
 		{``, `{"name":"get"}`, ""},
 		{`{}`, `{"name":"get"}`, ""},
@@ -26,10 +31,11 @@ func TestUpstreamParams(t *testing.T) {
 		{`{"_meta":null}`, `{"name":"get","_meta":null}`, ""},
 		{`{"unknown":{"a":[1e400]},"name":"n"}`, `{"unknown":{"a":[1e400]},"name":"get"}`, ""},
 	} {
-		if err := checkParams([]byte(c.in)); err != nil {
+		call := toolCall(c.in, "get")
+		if err := call.checkParams(); err != nil {
 			t.Errorf("%s: %v", c.in, err)
 		}
-		got, token, err := upstreamParams([]byte(c.in), "get")
+		got, token, err := call.outgoing()
 		if err != nil || string(got) != c.want || string(token.Of(got)) != c.token {
 			t.Errorf("%s: got %s, token %s, %v", c.in, got, token.Of(got), err)
 		}
@@ -38,7 +44,7 @@ func TestUpstreamParams(t *testing.T) {
 		`{"name":"a","name":"b"}`, `{"name":"a","Name":"b"}`, `{"_meta":{},"_META":{}}`, `{"arguments":{},"Arguments":{}}`,
 		`{"_meta":{"progressToken":1,"progresstoken":2}}`, `[]`, `5`, `"x"`,
 	} {
-		if err := checkParams([]byte(in)); err == nil {
+		if err := toolCall(in, "").checkParams(); err == nil {
 			t.Errorf("%s was accepted", in)
 		}
 	}
@@ -68,16 +74,20 @@ func TestMissingRequired(t *testing.T) {
 	}
 }
 
-func FuzzUpstreamParams(f *testing.F) {
+func FuzzToolParams(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"name":"x","arguments":{"a":1},"_meta":{"progressToken":"t"}}`, `{"_meta":{"progressToken":1,"x":2}}`, `[]`, `{"name":1,"Name":2}`} {
 		f.Add([]byte(seed), "tool")
 	}
 	f.Fuzz(func(t *testing.T, params []byte, name string) {
 		m, err := wire.Parse(wire.RequestLine([]byte("1"), "tools/call", params))
-		if err != nil || checkParams(m.ParamsBytes()) != nil {
+		if err != nil {
 			return
 		}
-		got, token, err := upstreamParams(m.ParamsBytes(), name)
+		call := toolCall(string(m.ParamsBytes()), name)
+		if call.checkParams() != nil {
+			return
+		}
+		got, token, err := call.outgoing()
 		if err != nil {
 			t.Fatalf("%s was checked, and then %v", params, err)
 		}

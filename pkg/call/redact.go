@@ -31,7 +31,8 @@ func (h *Host) cleaned(r *Refusal) *Refusal {
 	}
 	out := *r
 	out.Message = h.redactor.Text(r.Message)
-	if r.Word == UnknownTool { // a name of nothing: what was meant to be an argument, perhaps
+	switch r.Word {
+	case UnknownTool, UnknownPrompt, UnknownResource, UnknownTask, UnknownMethod: // a name of nothing: what was meant to be an argument, perhaps
 		out.Server, out.Tool = h.redactor.Text(r.Server), h.redactor.Text(r.Tool)
 	}
 	if r.Word == Cancelled { // others are words of a closed list

@@ -28,6 +28,9 @@ type Refusal struct {
 	Message string `json:"-"` // for people and models; one sentence
 
 	InputSchema json.RawMessage `json:"input_schema,omitempty"` // when arguments were refused; at most MaxReturnedSchema
+
+	code  int  // in place of the word's; 0 = the word's
+	plain bool // the request has no result in which it could be told
 }
 
 // Error is the message with the remedy, since agents show it to their model.
@@ -49,7 +52,16 @@ func (r *Refusal) Data() json.RawMessage {
 
 // RPC is the refusal as a JSON-RPC error.
 func (r *Refusal) RPC() *wire.RPCError {
-	return &wire.RPCError{Code: r.Word.Meaning().Code, Message: r.Error(), Data: r.Data()}
+	return &wire.RPCError{Code: r.Code(), Message: r.Error(), Data: r.Data()}
+}
+
+// Code is the JSON-RPC code of the refusal: its word's, or what an older agent
+// expects in its place.
+func (r *Refusal) Code() int {
+	if r.code != 0 {
+		return r.code
+	}
+	return r.Word.Meaning().Code
 }
 
 // ToolResult is a dispatch failure as a result of tools/call (R40): agents
@@ -65,8 +77,8 @@ func (r *Refusal) ToolResult() []byte {
 }
 
 // AsResult reports whether the refusal is answered as a result rather than as
-// an error: dispatch failures are.
-func (r *Refusal) AsResult() bool { return r.Step == StepDispatch }
+// an error: dispatch failures of tools/call are.
+func (r *Refusal) AsResult() bool { return r.Step == StepDispatch && !r.plain }
 
 // ExitCode is the K4 code of a shell command that ends with this refusal.
 func (r *Refusal) ExitCode() int { return r.Word.Meaning().Exit }

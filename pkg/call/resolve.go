@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"strings"
 
-	"postern/pkg/catalog"
 	"postern/pkg/config"
 	"postern/pkg/policy"
 	"postern/pkg/trust"
 )
 
-// resolve finds the tool among all tools of the session's servers, those a
-// policy hides included, so that a denied tool is told apart from an unknown
-// one, and then asks whether its declaration is trusted.
+// resolve finds what is asked for among all that the session's servers have,
+// what a policy hides included, so that a denied tool is told apart from an
+// unknown one, and then asks whether its declaration is trusted.
 func resolve(ctx context.Context, c *Call) *Refusal {
-	if err := checkParams(c.Params); err != nil {
-		return &Refusal{Word: InvalidArguments, Server: clip(c.Server), Tool: clip(c.Exposed + c.Tool), Message: "params: " + err.Error()}
+	if err := c.checkParams(); err != nil {
+		return c.invalid("params: " + err.Error())
+	}
+	if problem := c.subject(); problem != "" {
+		return c.invalid(problem)
 	}
 	c.find()
 	if c.server != nil && c.session.host.pool.Running(c.server.running()) == nil {
@@ -26,7 +28,7 @@ func resolve(ctx context.Context, c *Call) *Refusal {
 	if c.server == nil {
 		return c.unknown(nil, c.Exposed)
 	}
-	if r := c.view.refuse(c.server, c.name); r != nil || c.tool != nil {
+	if r := c.view.refuse(c.server, c.name); r != nil || c.found {
 		return r
 	}
 	if c.server.Catalog != nil {
@@ -35,21 +37,9 @@ func resolve(ctx context.Context, c *Call) *Refusal {
 	return c.resolveLive(ctx)
 }
 
-// find sets server, and tool where the name is known. name is the tool's own
-// name, or what it would have to be.
-func (c *Call) find() {
-	c.server, c.tool, c.name = nil, nil, c.Tool
-	if c.Server != "" {
-		if c.server = c.view.Server(c.Server); c.server != nil {
-			c.tool = c.server.byName(c.Tool)
-		}
-		return
-	}
-	if t := c.view.routes[c.Exposed]; t != nil {
-		c.server, c.tool, c.name = t.Server, t, t.Def.Name
-		return
-	}
-	c.server, c.name = c.view.owner(c.Exposed)
+// invalid refuses params that mean nothing, or more than one thing.
+func (c *Call) invalid(why string) *Refusal {
+	return &Refusal{Step: StepResolve, Word: InvalidArguments, Server: clip(c.Server), Tool: clip(c.Exposed + c.Tool), Message: why}
 }
 
 // refuse is the part of resolve that looks at the declaration alone. Whether
@@ -101,27 +91,6 @@ func AllowRemedy(d *config.Server) string {
 	return fmt.Sprintf(AskUser+"mcp-trust allow %s --project %s", d.ID, ShellQuoted(d.Project))
 }
 
-// unknown refuses a name that no server has, with visible names like it.
-func (c *Call) unknown(s *Server, name string) *Refusal {
-	name = clip(name)
-	r := &Refusal{Word: UnknownTool, Tool: name, Message: fmt.Sprintf("there is no tool %q", name)}
-	if s != nil {
-		r.Server = s.Declared.ID
-		r.Message = fmt.Sprintf("server %s has no tool %q", r.Server, name)
-	} else if c.Server != "" {
-		r.Server, r.Tool = clip(c.Server), clip(c.Tool)
-		r.Message = fmt.Sprintf("there is no server %q", r.Server)
-	}
-	wanted := c.Exposed
-	if wanted == "" {
-		wanted = catalog.Exposed(c.Server, c.Tool, c.view.Config.NamesMax)
-	}
-	if near := c.view.nearest(clip(wanted)); len(near) > 0 {
-		r.Remedy = "did you mean " + strings.Join(near, " or ")
-	}
-	return r
-}
-
 // clip shortens a name that no server can have for a message.
 func clip(name string) string {
 	if len(name) <= config.MaxToolName {
@@ -141,18 +110,18 @@ func (c *Call) resolveLive(ctx context.Context) *Refusal {
 	if c.find(); c.server == nil {
 		return c.unknown(nil, c.Exposed)
 	}
-	if c.tool == nil {
+	if !c.found {
 		return c.unknown(c.server, name)
 	}
 	return c.view.refuse(c.server, c.name)
 }
 
 // list starts a server that was never listed and takes the view that shows its
-// list. What can be denied by name is denied before that; tool "" asks about the
+// list. What can be denied by name is denied before that; name "" asks about the
 // server as a whole.
-func (c *Call) list(ctx context.Context, s *Server, tool string) *Refusal {
-	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, policy.ToolKind, tool)); refused {
-		return policyRefusal(s, tool, d).at(StepDecide)
+func (c *Call) list(ctx context.Context, s *Server, name string) *Refusal {
+	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, c.method.kind, name)); refused {
+		return policyRefusal(c.method.kind, s, name, d).at(StepDecide)
 	}
 	ctx, cancel := c.bounded(ctx, s)
 	defer cancel()
@@ -161,7 +130,7 @@ func (c *Call) list(ctx context.Context, s *Server, tool string) *Refusal {
 		_, err = c.bring(ctx, a)
 	}
 	if err != nil {
-		return failed(ctx, s, tool, err)
+		return failed(ctx, s, name, err)
 	}
 	c.view = c.session.renew()
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"postern/pkg/calllog"
 	"postern/pkg/config"
+	"postern/pkg/policy"
 	"postern/pkg/wire"
 )
 
@@ -24,7 +25,7 @@ func (s *Session) row(c *Call) calllog.Row {
 		LatencyMS: milliseconds(c.times.latency), QueueMS: milliseconds(c.times.queue), StartMS: milliseconds(c.times.init),
 		Level: c.view.subject.Level, ClientPID: s.o.ClientPID, Claimed: s.claimed.Load(), Session: s.ID,
 		ConfigHash: c.view.Config.Hash, Project: s.o.Project,
-		Upstream: c.Server, Tool: c.Request.Tool, Via: cmp.Or(c.Via, s.o.Via),
+		Upstream: c.Server, Tool: c.Request.Tool, Via: cmp.Or(c.Via, c.method.via, s.o.Via),
 		RequestBytes: c.LineBytes,
 	}
 	if refusal := c.answer.Refusal; refusal != nil {
@@ -33,13 +34,13 @@ func (s *Session) row(c *Call) calllog.Row {
 	if c.server != nil {
 		r.Upstream, r.Scope, r.Launch = c.server.Declared.ID, string(c.server.Declared.Scope), c.server.Declared.Digest
 	}
-	if c.tool != nil {
-		r.Tool, r.Tier = c.tool.Def.Name, string(c.tool.Decision.Tier)
+	if c.found {
+		r.Tool, r.Tier = c.name, string(c.decision.Tier)
 	}
 	if c.server == nil { // names of nothing: what was meant to be an argument, perhaps
 		r.Upstream = s.host.redactor.Text(r.Upstream)
 	}
-	if c.tool == nil {
+	if !c.found || c.method.kind == policy.ResourceKind { // a URI may hold what it is to be read with
 		r.Tool = s.host.redactor.Text(r.Tool)
 	}
 	s.logArguments(c, &r)
@@ -52,7 +53,7 @@ func (s *Session) outcome(c *Call, r *calllog.Row) {
 		m := refusal.Word.Meaning()
 		r.Outcome, r.Step, r.Word, r.Reason, r.Rule = m.Outcome, refusal.Step, string(refusal.Word), refusal.Reason, refusal.Rule
 		if !refusal.AsResult() {
-			r.Code = m.Code
+			r.Code = refusal.Code()
 		}
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
 	"postern/pkg/config"
+	"postern/pkg/upstream"
 )
 
 // SessionOptions says who opens a session and where.
@@ -47,6 +48,12 @@ type Session struct {
 	refused *config.Config // the newest, when it is not in force; guarded by mu
 	claimed atomic.Pointer[calllog.Claimed]
 	search  discovery
+
+	links     links
+	subs      subs
+	tasks     tasks
+	questions atomic.Int64        // that the agent is asked
+	still     upstream.Standstill // while it is
 }
 
 // Open opens a session and computes its first view. It starts nothing. The
@@ -70,6 +77,7 @@ func (h *Host) Open(o SessionOptions) (*Session, error) {
 		h.watchers[s] = o.Changed
 	}
 	h.mu.Unlock()
+	h.pool.Join(s.ID, (*peer)(s))
 	s.wantEager(s.view.Load())
 	return s, nil
 }

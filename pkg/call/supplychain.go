@@ -11,7 +11,7 @@ import (
 // declaration, the executable, the files its arguments name. It is asked on
 // every call, also of a server that runs already.
 func supplyChain(_ context.Context, c *Call) *Refusal {
-	s := c.tool.Server
+	s := c.server
 	a, err := s.approve(c.view)
 	if err == nil {
 		err = a.Verify()
@@ -21,10 +21,10 @@ func supplyChain(_ context.Context, c *Call) *Refusal {
 		return nil
 	}
 	if changed, ok := asError[*trust.ChangedError](err); ok {
-		return changedRefusal(s, c.tool.Def.Name, changed)
+		return changedRefusal(s, c.name, changed)
 	}
 	if nt, ok := asError[*trust.NotTrustedError](err); ok {
-		return notTrusted(s, c.tool.Def.Name, nt.Status, nt.Why)
+		return notTrusted(s, c.name, nt.Status, nt.Why)
 	}
 	c.notReady = err
 	return nil

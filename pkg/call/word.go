@@ -12,6 +12,10 @@ type Word string
 // The words of refusals (steps before dispatch) and of dispatch failures.
 const (
 	UnknownTool       Word = "unknown_tool"
+	UnknownPrompt     Word = "unknown_prompt"
+	UnknownResource   Word = "unknown_resource"
+	UnknownTask       Word = "unknown_task"
+	UnknownMethod     Word = "unknown_method"
 	InvalidArguments  Word = "invalid_arguments"
 	Untrusted         Word = "untrusted"
 	Stale             Word = "stale"
@@ -41,6 +45,9 @@ const (
 const (
 	CodePolicy      = -32003 // policy, trust or a person said no
 	CodeSupplyChain = -32004 // not what was approved
+	// CodeNoResource is an unknown URI until 2025-11-25; after that it is
+	// wire.CodeInvalidParams.
+	CodeNoResource = -32002
 )
 
 // Exit codes of K4 that a word can lead to.
@@ -65,8 +72,10 @@ type Meaning struct {
 // internal error: the zero value of every field is never returned.
 func (w Word) Meaning() Meaning {
 	switch w {
-	case UnknownTool, InvalidArguments:
+	case UnknownTool, UnknownPrompt, UnknownResource, UnknownTask, InvalidArguments:
 		return Meaning{wire.CodeInvalidParams, calllog.Denied, ExitUsage}
+	case UnknownMethod:
+		return Meaning{wire.CodeMethodNotFound, calllog.Denied, ExitUsage}
 	case Untrusted, Stale, Denied, Expired:
 		return Meaning{CodePolicy, calllog.Denied, ExitNotTrusted}
 	case PolicyDenied, ApprovalRequired:

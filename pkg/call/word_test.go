@@ -15,6 +15,10 @@ import (
 // table is R41's: what follows from each word.
 var table = map[Word]Meaning{
 	UnknownTool:       {wire.CodeInvalidParams, calllog.Denied, ExitUsage},
+	UnknownPrompt:     {wire.CodeInvalidParams, calllog.Denied, ExitUsage},
+	UnknownResource:   {wire.CodeInvalidParams, calllog.Denied, ExitUsage},
+	UnknownTask:       {wire.CodeInvalidParams, calllog.Denied, ExitUsage},
+	UnknownMethod:     {wire.CodeMethodNotFound, calllog.Denied, ExitUsage},
 	InvalidArguments:  {wire.CodeInvalidParams, calllog.Denied, ExitUsage},
 	Untrusted:         {CodePolicy, calllog.Denied, ExitNotTrusted},
 	Stale:             {CodePolicy, calllog.Denied, ExitNotTrusted},

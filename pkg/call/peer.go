@@ -1,0 +1,144 @@
+package call
+
+import (
+	"bytes"
+
+	"postern/pkg/config"
+	"postern/pkg/policy"
+	"postern/pkg/upstream"
+	"postern/pkg/wire"
+)
+
+// peer is a session as the pool of servers sees it.
+type peer Session
+
+func (p *peer) session() *Session { return (*Session)(p) }
+
+// Capabilities is what is declared to a server that serves this session alone.
+func (p *peer) Capabilities(d *config.Server) []byte { return p.session().legacyCapabilities(d) }
+
+// Modern reports whether the agent speaks the modern era.
+func (p *peer) Modern() bool { return p.o.Agent != nil && p.o.Agent.Modern() }
+
+// Level is the lowest level of log messages that the agent wants.
+func (p *peer) Level() string {
+	if p.o.Agent == nil {
+		return ""
+	}
+	return p.o.Agent.Level()
+}
+
+// Ask puts a server's request to the agent, if it may be put at all.
+func (p *peer) Ask(d *config.Server, q *upstream.Question) {
+	s := p.session()
+	method := q.Message.Method
+	params, problem := s.question(d, method, q.Message.ParamsBytes())
+	if problem != "" || !s.takeQuestion() {
+		q.Decline()
+		return
+	}
+	s.questions.Add(-1) // looked for room only: no goroutine without one
+	ctx := q.Context()
+	go s.host.contain("a question of server "+d.ID, func() { // ends with Agent.Ask, which ends with q's context and with the session
+		defer q.Decline() // does nothing after an answer
+		m, err := s.asked(ctx, method, params, q.Progress)
+		if err == nil {
+			q.Answer(m)
+		}
+	})
+}
+
+// Note passes a server's notification on to the agent.
+func (p *peer) Note(d *config.Server, m wire.Message) {
+	s, agent := p.session(), p.o.Agent
+	if agent == nil {
+		return
+	}
+	params := unsubscribed(m.ParamsBytes())
+	switch m.Method {
+	case "notifications/resources/updated":
+		for _, named := range s.updated(d, params) {
+			agent.Notify(m.Method, named)
+		}
+		return
+	case "notifications/elicitation/complete":
+		if agent.Modern() {
+			return // there is no such thing in its era
+		}
+	}
+	agent.Notify(m.Method, params)
+}
+
+// subscriptionID is what a modern server's notification says it belongs to: a
+// request of the gateway's, which no agent knows.
+const subscriptionID = "io.modelcontextprotocol/subscriptionId"
+
+// unsubscribed is params without it.
+func unsubscribed(params []byte) []byte {
+	if !bytes.Contains(params, []byte(subscriptionID)) {
+		return params
+	}
+	var at, in [1]wire.Span
+	if wire.Lookup(params, []string{"_meta"}, at[:]) != nil ||
+		wire.Lookup(at[0].Of(params), []string{subscriptionID}, in[:]) != nil || !in[0].Ok() {
+		return params
+	}
+	meta := without(at[0].Of(params), in[0])
+	return wire.Splice(params, wire.Edit{Span: at[0], New: meta})
+}
+
+// updated is the params of a resource's update under each URI by which the agent
+// subscribed to it: what lies below one has the name it would be listed by. One
+// that may not be read any more is none of the agent's business.
+func (s *Session) updated(d *config.Server, params []byte) (out [][]byte) {
+	var at [1]wire.Span
+	if wire.Lookup(params, []string{"uri"}, at[:]) != nil {
+		return nil
+	}
+	uri, err := wire.Unquote(at[0].Of(params))
+	v := s.View()
+	srv := v.Server(d.ID)
+	if err != nil || srv == nil || v.decideOn(srv, policy.ResourceKind, uri).Verdict != policy.Allow {
+		return nil
+	}
+	names := s.subs.names(place{d.ID, uri})
+	if len(names) == 0 {
+		names = []string{v.exposedURI(srv, uri)}
+	}
+	for _, name := range names {
+		if name == uri {
+			out = append(out, params)
+			continue
+		}
+		out = append(out, wire.Splice(params, wire.Edit{Span: at[0], New: wire.Quote(name)}))
+	}
+	return out
+}
+
+// NotifyServers passes a notification of the agent on: that its roots changed to
+// the servers that know them, any other that is not known here to the one server
+// that it can be meant for, if that runs. It waits for nothing.
+func (s *Session) NotifyServers(method string, params []byte) {
+	v := s.View()
+	if method == "notifications/roots/list_changed" {
+		for _, srv := range v.Servers {
+			if !srv.Declared.Shared {
+				s.notify(srv, false, method, params)
+			}
+		}
+		return
+	}
+	if srv := v.sole(); srv != nil {
+		s.notify(srv, s.o.Agent != nil && s.o.Agent.Modern(), method, params)
+	}
+}
+
+// notify sends a notification to a server that runs and speaks an era.
+func (s *Session) notify(srv *Server, modern bool, method string, params []byte) {
+	i := s.host.pool.Running(srv.running())
+	if i == nil || (i.Catalog().Era == upstream.EraModern) != modern {
+		return
+	}
+	// One that cannot be queued meets a server that is about to end.
+	_ = i.Notify(method, params)
+}

@@ -1,0 +1,146 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode"
+
+	"postern/pkg/config"
+	"postern/pkg/wire"
+)
+
+// What a server may ask an agent.
+const (
+	methodElicit = "elicitation/create"
+	methodSample = "sampling/createMessage"
+	methodRoots  = "roots/list"
+)
+
+// approvalWords begin the questions that are the gateway's own; a server that
+// began one so could pass for it.
+const approvalWords = "postern approval"
+
+// errBusy says that a session is asked enough already.
+var errBusy = errors.New("too many questions are open")
+
+// question decides whether a server may put a request to the agent: whether the
+// agent declared that it answers such, and whether this server may ask it (R16,
+// R72). It gives the params to ask with, or says why it is not asked.
+func (s *Session) question(d *config.Server, method string, params []byte) (worded []byte, problem string) {
+	const undeclared = "the agent does not offer it"
+	switch method {
+	case methodElicit:
+		declared := s.declared("elicitation")
+		if declared == nil || !offersMode(declared, params) {
+			return nil, undeclared
+		}
+		return s.worded(d, params)
+	case methodSample:
+		switch declared := s.declared("sampling"); {
+		case d.Shared || !d.Sampling:
+			return nil, "this server may not use the agent's model"
+		case declared == nil || has(params, "tools", "toolChoice") && objectIn(declared, "tools") == nil:
+			return nil, undeclared
+		}
+		return params, ""
+	case methodRoots:
+		switch {
+		case d.Shared:
+			return nil, "the server is shared by agents with different roots"
+		case s.declared("roots") == nil:
+			return nil, undeclared
+		}
+		return params, ""
+	}
+	return nil, "it is not known here"
+}
+
+// offersMode reports whether the agent declared the mode of an elicitation.
+// Without any mode it declared the first there was, forms.
+func offersMode(declared, params []byte) bool {
+	var at [1]wire.Span
+	if wire.Lookup(params, []string{"mode"}, at[:]) != nil {
+		return false
+	}
+	form, url := objectIn(declared, "form") != nil, objectIn(declared, "url") != nil
+	switch mode := at[0].Of(params); {
+	case mode == nil, string(mode) == `"form"`:
+		return form || !url
+	case string(mode) == `"url"`:
+		return url
+	}
+	return false
+}
+
+// has reports whether an object has one of some members.
+func has(object []byte, names ...string) bool {
+	at := make([]wire.Span, len(names))
+	if wire.Lookup(object, names, at) != nil {
+		return true // twice is there, too
+	}
+	for _, v := range at {
+		if v.Ok() {
+			return true
+		}
+	}
+	return false
+}
+
+// worded is the params of an elicitation with the server's id before the message,
+// so that the person sees who asks; not where the session is that server's alone,
+// and the person knows (R62).
+func (s *Session) worded(d *config.Server, params []byte) (worded []byte, problem string) {
+	var at [1]wire.Span
+	if err := wire.Lookup(params, []string{"message"}, at[:]); err != nil {
+		return nil, err.Error()
+	}
+	message, err := wire.Unquote(at[0].Of(params))
+	if err != nil {
+		return nil, "it has no message"
+	}
+	if forged(message) {
+		return nil, "it begins like a question of the gateway's own"
+	}
+	if s.o.Only != "" {
+		return params, ""
+	}
+	mark := wire.Quote("[server " + d.ID + "] ")
+	begin := at[0].Start + 1 // behind the opening quote
+	return wire.Splice(params, wire.Edit{Span: wire.Span{Start: begin, End: begin}, New: mark[1 : len(mark)-1]}), ""
+}
+
+// forged reports whether a person could take a message for one of the gateway's
+// own questions: whatever cannot be seen, or is drawn around the words, does not
+// count.
+func forged(message string) bool {
+	words := strings.Fields(approvalWords)
+	for _, word := range words {
+		message = strings.TrimLeftFunc(message, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if len(message) < len(word) || !strings.EqualFold(message[:len(word)], word) {
+			return false
+		}
+		message = message[len(word):]
+	}
+	return true
+}
+
+// asked puts a request to the agent and waits for the response. The time does not
+// count against the calls of this session (R44).
+func (s *Session) asked(ctx context.Context, method string, params []byte, progress func([]byte)) (wire.Message, error) {
+	if !s.takeQuestion() {
+		return wire.Message{}, errBusy
+	}
+	defer s.questions.Add(-1)
+	defer s.still.Begin()()
+	return s.o.Agent.Ask(ctx, method, params, progress)
+}
+
+// takeQuestion takes one of the places for questions.
+func (s *Session) takeQuestion() bool {
+	if s.questions.Add(1) > config.MaxQuestions {
+		s.questions.Add(-1)
+		return false
+	}
+	return true
+}
