@@ -70,7 +70,8 @@ func methodOf(name string) method {
 // subject reads what params say that the request is about, for a request that
 // does not say it otherwise. A problem is a mistake of the caller's.
 func (c *Call) subject() (problem string) {
-	if c.method.name == methodTool || c.method.member == "" || c.Exposed != "" || c.Server != "" {
+	known := c.Exposed != "" && c.method.name != methodComplete
+	if c.method.name == methodTool || c.method.member == "" || known {
 		return ""
 	}
 	var at [1]wire.Span
