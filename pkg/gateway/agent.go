@@ -84,5 +84,7 @@ func (s *session) notification(m wire.Message) {
 	case "notifications/progress":
 		s.asked.progressed(m.ParamsBytes())
 	case "notifications/initialized": // nothing waits for it
+	default:
+		s.calls.NotifyServers(m.Method, m.ParamsBytes())
 	}
 }

@@ -22,7 +22,7 @@ func (s *session) request(m wire.Message, reply func([]byte)) {
 	case "logging/setLevel":
 		reply(s.setLevel(m))
 	case "resources/subscribe", "resources/unsubscribe":
-		s.start(m, nil, reply, s.carry("uri"))
+		s.start(m, nil, reply, s.walk)
 	default:
 		run, known := s.runner(m.Method)
 		if !known && !s.initialized() {
@@ -47,16 +47,12 @@ func (s *session) runner(method string) (run func(*request, wire.Message), known
 		return s.showList(templateList), true
 	case "tools/call":
 		return s.callTool, true
-	case "prompts/get":
-		return s.carry("name"), true
 	case "resources/read":
 		return s.readResource, true
-	case "completion/complete":
-		return s.complete, true
-	case "tasks/get", "tasks/result", "tasks/cancel", "tasks/update":
-		return s.carry("taskId"), true
+	case "prompts/get", "completion/complete", "tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update":
+		return s.walk, true
 	}
-	return func(r *request, m wire.Message) { s.walk(r, m, "") }, method == "tasks/list"
+	return s.walk, false
 }
 
 func (s *session) initialized() bool {
@@ -70,84 +66,25 @@ func unknownMethod(m wire.Message) []byte {
 		Message: fmt.Sprintf("method %q is not known here", m.Method)})
 }
 
-// carry sends a request down the line that says what it is about in one member of
-// its params.
-func (s *session) carry(member string) func(*request, wire.Message) {
-	return func(r *request, m wire.Message) {
-		if subject, ok := s.subject(r, m.ParamsBytes(), member); ok {
-			s.walk(r, m, subject)
+// readResource answers resources/read: what the gateway keeps itself, else what a
+// server says.
+func (s *session) readResource(r *request, m wire.Message) {
+	var at [1]wire.Span
+	params := m.ParamsBytes()
+	if wire.Lookup(params, []string{"uri"}, at[:]) == nil {
+		if uri, err := wire.Unquote(at[0].Of(params)); err == nil && strings.HasPrefix(uri, resultScheme) {
+			s.readKept(r, m, uri)
+			return
 		}
 	}
+	s.walk(r, m)
 }
 
-// readResource answers resources/read: what the gateway keeps itself, else what a server
-// says.
-func (s *session) readResource(r *request, m wire.Message) {
-	uri, ok := s.subject(r, m.ParamsBytes(), "uri")
-	switch {
-	case !ok:
-	case strings.HasPrefix(uri, resultScheme):
-		s.readKept(r, m, uri)
-	default:
-		s.walk(r, m, uri)
-	}
-}
-
-// complete sends completion/complete down the line: it is about the prompt or the
-// template that params.ref names.
-func (s *session) complete(r *request, m wire.Message) {
-	params := m.ParamsBytes()
-	var ref, at [3]wire.Span
-	err := wire.Lookup(params, []string{"ref", "argument", "_meta"}, ref[:])
-	if err == nil {
-		err = wire.Lookup(ref[0].Of(params), []string{"type", "name", "uri"}, at[:])
-	}
-	if err != nil {
-		s.refuse(r, "completion/complete needs params.ref, an object")
-		return
-	}
-	of := at[1]
-	if string(at[0].Of(ref[0].Of(params))) == `"ref/resource"` {
-		of = at[2]
-	}
-	name, err := wire.Unquote(of.Of(ref[0].Of(params)))
-	if err != nil || name == "" {
-		s.refuse(r, "completion/complete needs params.ref with the name of a prompt or the uri of a resource template")
-		return
-	}
-	s.walk(r, m, name)
-}
-
-// subject reads the member of params that says what a request is about. Members
-// that could be read in two ways are refused (R2). It answers the request itself
-// when it returns false.
-func (s *session) subject(r *request, params []byte, member string) (string, bool) {
-	var at [2]wire.Span
-	if !wire.IsObject(params) {
-		s.refuse(r, r.method+" needs params, an object")
-		return "", false
-	}
-	if err := wire.Lookup(params, []string{member, "_meta"}, at[:]); err != nil {
-		s.refuse(r, err.Error())
-		return "", false
-	}
-	subject, err := wire.Unquote(at[0].Of(params))
-	if err != nil || subject == "" {
-		s.refuse(r, r.method+" needs params."+member+", a string")
-		return "", false
-	}
-	return subject, true
-}
-
-func (s *session) refuse(r *request, problem string) {
-	s.done(r, wire.ErrorLine(r.id, &wire.RPCError{Code: wire.CodeInvalidParams, Message: problem}))
-}
-
-// walk sends a request down the line and answers with what comes back.
-func (s *session) walk(r *request, m wire.Message, subject string) {
+// walk sends a request down the line, which reads what it is about, and answers
+// with what comes back.
+func (s *session) walk(r *request, m wire.Message) {
 	c := call.Request{
-		Method: r.method, Modern: r.modern, Exposed: subject,
-		Params: m.ParamsBytes(), LineBytes: len(m.Raw), Progress: s.progress(r),
+		Method: r.method, Modern: r.modern, Params: m.ParamsBytes(), LineBytes: len(m.Raw), Progress: s.progress(r),
 	}
 	s.calls.Do(r.ctx, c, func(a call.Answer) { s.done(r, s.answerLine(r, a, wanted{})) })
 }
