@@ -241,9 +241,10 @@ func TestTalkPrefer(t *testing.T) {
 		{"dual", EraLegacy, []string{"-era", "dual"}, EraModern, 1},
 		{"modern", "", []string{"-era", "modern"}, EraModern, 1},
 		{"ends on it", "", []string{"-era", "dual", "-fault", "exit-on-discover=1"}, EraLegacy, 2},
-		{"ignores it", "", []string{"-fault", "no-discover"}, EraLegacy, 1},
+		{"ignores it", "", []string{"-era", "dual", "-fault", "no-discover"}, EraLegacy, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel() // one of them waits for the probe's deadline
 			o, events := server(t, tc.args...)
 			o.Prefer, o.Era = EraModern, tc.era
 			c := mustStart(t, o)
