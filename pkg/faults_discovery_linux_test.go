@@ -91,8 +91,8 @@ func TestFaultDiscovery(t *testing.T) {
 		}
 		return a
 	}
-	first := list(wait + 3*time.Second)
-	second := list(wait / 2)
+	first := list(wait + mcptest.Bound)
+	second := list(wait - time.Second)
 	f.call(second, "banner__echo", "")
 	f.call(second, "notype__plain", "")
 	f.call(second, "large__t399", "")
@@ -106,7 +106,7 @@ func TestFaultDiscovery(t *testing.T) {
 	f.serversSay(t)
 	first.Close()
 	second.Close()
-	third := list(wait / 2)
+	third := list(wait - time.Second)
 	f.sound(third)
 }
 
