@@ -5,11 +5,11 @@
 //
 // A server is identified by the key of its approval (R20): scope, project,
 // id, digest, expanded values, executable, and the session where it is not to be
-// shared. Two callers with the same key
-// share one process and with it whatever state the server keeps, however many
-// ask at the same moment; a different value or executable is a different
-// process. A process that ended is torn down before the next of its key
-// starts. Settings outside the key hold for the running process at once.
+// shared. Two callers with the same key share one process and with it whatever
+// state the server keeps, however many ask at the same moment; a different value
+// or executable is a different process. A process that ended is torn down before
+// the next of its key starts. Settings outside the key hold for the running
+// process at once.
 //
 // # One key
 //
@@ -21,15 +21,16 @@
 //	instance  what callers hold of it
 //
 // A server is wanted while a session is open that called it, subscribed to a
-// resource of it or holds a task of it, or that wants it up without a call (R21). If it dies while it is wanted, or a
-// restart fails, the pool starts it again after restart_delay, doubled each
-// time up to a minute and spread by luck; a call tries at once (MB-161). An
-// answered call makes the delay short again. Five deaths within a minute are
-// flapping: nothing starts it for five minutes, and calls are told so (MB-057).
-// Starts that fail are no deaths. The breaker counts them, once each, together
-// with timeouts and connections that ended; what a server answers, errors of a
-// tool included, is never a failure (MB-158). A breaker that failed starts have
-// opened closes when a later one succeeds.
+// resource of it or holds a task of it, or that wants it up without a call (R21).
+// If it dies while it is wanted, or a restart fails, the pool starts it again after
+// restart_delay, doubled each time up to a minute and spread by luck; a call tries
+// at once (MB-161). An answered call makes the delay short again. Five deaths
+// within a minute are flapping: nothing starts it for five minutes, and calls are
+// told so (MB-057). Starts that fail are no deaths. The breaker counts them, once
+// each, together with timeouts and connections that ended; what a server answers,
+// errors of a tool included, is never a failure (MB-158). A breaker that failed
+// starts have opened closes when a later one succeeds. A process that was started
+// again is told of all subscriptions.
 //
 // Idle, it is stopped: without a call, a subscription or an open task (R22). One
 // that is a session's alone ends with that session.

@@ -7,7 +7,7 @@ import (
 const metaSubscription = "io.modelcontextprotocol/subscriptionId"
 
 // filter is what a modern server is listened to for: changes of those lists that
-// it says change, and of what is subscribed to. nil is nothing.
+// it says change, of what is subscribed to, and of open tasks. nil is nothing.
 func (i *Instance) filter() []byte {
 	var b []byte
 	add := func(name string, value []byte) {
@@ -19,19 +19,42 @@ func (i *Instance) filter() []byte {
 			add(list+"ListChanged", []byte("true"))
 		}
 	}
-	var uris []byte
-	for _, uri := range i.uris() {
-		uris = append(append(uris, ','), wire.Quote(uri)...)
+	if uris := i.uris(); len(uris) > 0 {
+		add("resourceSubscriptions", quoted(uris))
 	}
-	if uris != nil {
-		uris[0] = '['
-		add("resourceSubscriptions", append(uris, ']'))
+	if ids := i.taskIDs(); len(ids) > 0 && i.hasTasks() {
+		add("taskIds", quoted(ids))
 	}
 	if b == nil {
 		return nil
 	}
 	b[0] = '{'
 	return append(b, '}')
+}
+
+// quoted is a list of texts.
+func quoted(texts []string) []byte {
+	b := []byte{'['}
+	for n, s := range texts {
+		if n > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, wire.Quote(s)...)
+	}
+	return append(b, ']')
+}
+
+// extensionTasks is the modern era's tasks.
+const extensionTasks = "io.modelcontextprotocol/tasks"
+
+// hasTasks reports whether a modern server tells of tasks that are listened for.
+func (i *Instance) hasTasks() bool {
+	var at [1]wire.Span
+	capabilities := i.client.Info().Capabilities
+	if !i.modern.Load() || wire.Lookup(capabilities, []string{"extensions"}, at[:]) != nil {
+		return false
+	}
+	return declares(at[0].Of(capabilities), extensionTasks, false)
 }
 
 // flag reports whether a member of a capability is true.

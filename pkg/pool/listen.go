@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"postern/pkg/config"
@@ -34,8 +35,9 @@ type listening struct {
 type listens struct {
 	mu        sync.Mutex
 	now, next *listening
-	since     time.Time // when now began to count
-	short     int       // how many the server ended soon, in a row
+	since     time.Time   // when now began to count
+	short     int         // how many the server ended soon, in a row
+	due       atomic.Bool // one more is about to be opened, for tasks
 }
 
 // refusedError is a listen that the server answered in place of acknowledging it.
@@ -48,6 +50,7 @@ func (e *refusedError) Error() string { return "the server does not let itself b
 // the error is a *refusedError or a *upstream.Failure. The caller holds the
 // berth's gate.
 func (i *Instance) listen(ctx context.Context) (agreed []byte, err error) {
+	i.listens.due.Store(false)
 	filter := i.filter()
 	if filter == nil {
 		i.listens.count(nil)
@@ -94,13 +97,13 @@ func (i *Instance) open(filter []byte) (*listening, error) {
 	ctx, end := context.WithCancelCause(context.Background())
 	l := &listening{ack: make(chan []byte, 1), ended: make(chan struct{}), end: end}
 	i.listens.expect(l)
-	go i.hold(ctx, l, filter) // ends when the server or we end the listen, or with the connection
+	go i.attendTo(ctx, l, filter) // ends when the server or we end the listen, or with the connection
 	return l, nil
 }
 
-// hold waits for the end of a listen. One that counted is opened again, as the
+// attendTo waits for the end of a listen. One that counted is opened again, as the
 // server goes on changing; what changed meanwhile nobody told.
-func (i *Instance) hold(ctx context.Context, l *listening, filter []byte) {
+func (i *Instance) attendTo(ctx context.Context, l *listening, filter []byte) {
 	defer i.pool.watch.Done()
 	i.pool.contain("server "+i.server.ID, func() {
 		defer close(l.ended)

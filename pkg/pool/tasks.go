@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"postern/pkg/config"
@@ -15,11 +17,21 @@ type task struct{ session, id string }
 // as long as that is there. Of one server the newest config.ServerTasks are kept. A
 // task that is held again begins a new hour.
 func (i *Instance) Hold(session, id string) {
+	if !i.hold(session, id) || !i.hasTasks() || i.listens.due.Swap(true) {
+		return
+	}
+	if i.pool.attend() {
+		go i.listenForTasks() // ends when the listen is acknowledged or refused, or with the connection
+	}
+}
+
+// hold notes a task; false when the session is not there any more.
+func (i *Instance) hold(session, id string) bool {
 	p, b := i.pool, i.berth
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || !p.here(session) {
-		return
+		return false
 	}
 	p.user(b, session)
 	b.tasks[task{session, id}] = time.Now().Add(config.TaskLife)
@@ -27,6 +39,14 @@ func (i *Instance) Hold(session, id string) {
 		delete(b.tasks, b.oldestTask())
 	}
 	p.nudge()
+	return true
+}
+
+// listenForTasks listens for what is held by now. One under way does for all that
+// are held before it begins.
+func (i *Instance) listenForTasks() {
+	defer i.pool.watch.Done()
+	i.pool.contain("server "+i.server.ID, i.listenAgain)
 }
 
 // Release says that a task is over. What the server says of it later goes
@@ -69,6 +89,17 @@ func (i *Instance) holders(id string) (all []holder) {
 		}
 	}
 	return all
+}
+
+// taskIDs is the tasks that are held, in order.
+func (i *Instance) taskIDs() []string {
+	i.pool.mu.Lock()
+	defer i.pool.mu.Unlock()
+	ids := map[string]bool{}
+	for t := range i.berth.tasks {
+		ids[t.id] = true
+	}
+	return slices.Sorted(maps.Keys(ids))
 }
 
 // tasksUntil is until when the open tasks of b keep it from being stopped.
