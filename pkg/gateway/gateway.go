@@ -177,9 +177,13 @@ func (s *session) finish() {
 	}
 }
 
-// send queues one line for the agent. An agent that does not read is not dead:
-// an answer waits for room until the session ends (R6).
-func (s *session) send(line []byte) { _ = s.deliver(s.ctx, line) }
+// send queues one line for the agent, nil being none. An agent that does not read
+// is not dead: an answer waits for room until the session ends (R6).
+func (s *session) send(line []byte) {
+	if line != nil {
+		_ = s.deliver(s.ctx, line)
+	}
+}
 
 // deliver is send that ends with ctx too; the error says that the line was not
 // queued.

@@ -20,7 +20,7 @@ func (s *session) listen(r *request, m wire.Message) {
 		s.done(r, wire.ErrorLine(r.id, &wire.RPCError{Code: wire.CodeInvalidParams, Message: err.Error()}))
 		return
 	}
-	st := newStream(r.id, s.out, &wanted)
+	st := newStream(r, s.out, &wanted)
 	s.begin(st)
 	if !s.streams.add(st) {
 		s.done(r, wire.ErrorLine(r.id, tooManyStreams()))
@@ -28,7 +28,9 @@ func (s *session) listen(r *request, m wire.Message) {
 	}
 	agreed, subs := s.agree(r, wanted)
 	st.carry(&agreed)
-	s.send(st.acknowledgement(&agreed))
+	if r.ctx.Err() == nil {
+		s.send(st.acknowledgement(&agreed))
+	}
 	s.tell(st) // what changed since the agent was shown it
 	if !agreed.empty() {
 		s.flow(r, st)
@@ -73,7 +75,9 @@ func (s *session) flow(r *request, st *stream) {
 	for {
 		for lines := st.take(); lines != nil; lines = st.take() {
 			for _, line := range lines {
-				s.send(line)
+				if r.ctx.Err() == nil {
+					s.send(line)
+				}
 			}
 		}
 		select {

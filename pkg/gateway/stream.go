@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -12,7 +13,8 @@ import (
 // but not before the acknowledgement, and not past what is kept because the agent
 // does not read.
 type stream struct {
-	id   []byte // of the request, as the agent wrote it; it names the stream
+	id   []byte          // of the request, as the agent wrote it; it names the stream
+	ctx  context.Context // of the request: nothing is posted once it is cancelled
 	out  *wire.Writer
 	wake chan struct{} // one token: something is kept
 
@@ -30,8 +32,8 @@ type posted struct {
 	line  []byte
 }
 
-func newStream(id []byte, out *wire.Writer, f *filter) *stream {
-	return &stream{id: id, out: out, wake: make(chan struct{}, 1), filter: *f}
+func newStream(r *request, out *wire.Writer, f *filter) *stream {
+	return &stream{id: r.id, ctx: r.ctx, out: out, wake: make(chan struct{}, 1), filter: *f}
 }
 
 // carry sets what the stream carries from now on.
@@ -54,7 +56,7 @@ func (st *stream) post(about, method string, params []byte) {
 	line := wire.NotificationLine(method, withSubscription(params, st.id))
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.open && st.out.Send(line, nil) != wire.ErrOverload {
+	if st.ctx.Err() != nil || st.open && st.out.Send(line, nil) != wire.ErrOverload {
 		return
 	}
 	st.open = false

@@ -43,7 +43,7 @@ func TestStreamOrder(t *testing.T) {
 	s := &sink{open: make(chan struct{})}
 	close(s.open)
 	out := pipeTo(s, 1<<20)
-	st := newStream([]byte(`"s"`), out, &filter{})
+	st := newStream(&request{id: []byte(`"s"`), ctx: t.Context()}, out, &filter{})
 	st.post("a", "one", []byte(`{"n":1}`))
 	st.post("b", "two", nil)
 	st.post("a", "one", []byte(`{"n":2}`))
@@ -80,7 +80,7 @@ func TestStreamOrder(t *testing.T) {
 func TestStreamOfAnAgentThatDoesNotRead(t *testing.T) {
 	s := &sink{open: make(chan struct{})}
 	out := pipeTo(s, 4<<10)
-	st := newStream([]byte("1"), out, &filter{})
+	st := newStream(&request{id: []byte("1"), ctx: t.Context()}, out, &filter{})
 	st.take() // acknowledged
 	for n := range 1000 {
 		st.post(fmt.Sprint(n%10), "m", []byte(fmt.Sprintf(`{"n":%d}`, n)))
@@ -129,7 +129,7 @@ func TestStreamDiffering(t *testing.T) {
 		}
 		return out
 	}
-	st := newStream(nil, nil, &filter{groups: []string{"tools", "resources"}})
+	st := newStream(&request{}, nil, &filter{groups: []string{"tools", "resources"}})
 	st.told = [listKinds]string{"t", "p", "r", "m"}
 	for _, c := range []struct {
 		now   *offer
