@@ -222,7 +222,7 @@ func TestFaultNoPlaces(t *testing.T) {
 		t.Errorf("%d executions", n)
 	}
 	f.nothingLeft()
-	f.env = []string{"PATH=/usr/bin"}
+	f.env = []string{"PATH=/usr/bin", "HOME=somewhere"}
 	if _, said := f.run(1, "mcp-serve"); !strings.Contains(said, "HOME is") || !strings.Contains(said, "set POSTERN_CONFIG_DIR") {
 		t.Errorf("said: %s", said)
 	}

@@ -92,8 +92,8 @@ func TestReadOnlyHome(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), `"protocol":`) {
 		t.Errorf("%v: %s", err, out)
 	}
-	// Neither HOME nor an XDG folder: nobody guesses one.
-	h.env = []string{"PATH=" + os.Getenv("PATH"), "GORACE=" + mcptest.NoRaceSleep}
+	// A home that is no place: nobody guesses another one.
+	h.env = []string{"HOME=somewhere", "PATH=" + os.Getenv("PATH"), "GORACE=" + mcptest.NoRaceSleep}
 	out, err = h.command("servers").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "HOME") {
 		t.Errorf("%v: %s", err, out)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"postern/pkg/cmdmain"
+	"postern/pkg/state"
 )
 
 // Below a keeper a command does what it does without one: product, messages and
@@ -83,5 +84,31 @@ func TestKeepInterrupt(t *testing.T) {
 	}
 	if code := p.code(t); code != 130 {
 		t.Errorf("ended with %d", code)
+	}
+}
+
+// MB-184: who has no HOME, as services do, gets the home of the account for
+// everything, servers included, and is told once though there are two processes.
+func TestNoHome(t *testing.T) {
+	home, looked := state.Home(func(string) string { return "" })
+	if !looked {
+		t.Skip("this account has no home of its own")
+	}
+	path, err := exec.LookPath("mcp-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for env, want := range map[string]string{"HOME=": home, "OTHER=": home, "HOME=somewhere": "somewhere"} {
+		c := exec.Command(path, "kept", "home")
+		c.Env = []string{env, "PATH=" + os.Getenv("PATH")}
+		var stdout, stderr bytes.Buffer
+		c.Stdout, c.Stderr = &stdout, &stderr
+		said := "mcp-test: HOME is not set: " + home + " is used, which this account has\n"
+		if want != home {
+			said = ""
+		}
+		if err := c.Run(); err != nil || stdout.String() != want+" true\n" || stderr.String() != said {
+			t.Errorf("%q: %v\n%s%s", env, err, &stdout, &stderr)
+		}
 	}
 }

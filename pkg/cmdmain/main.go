@@ -10,19 +10,29 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"postern/pkg/hub"
+	"postern/pkg/state"
 )
 
 // Main runs the command called name as this process and ends the process. app
 // is called once, with everything that came from outside.
 func Main(name string, app func(*Env) *cli.App) {
 	leash := hub.Attach() // before the environment is read
+	home, looked := state.Home(os.Getenv)
+	if looked {
+		// Servers, and commands that give secrets, look for it as well.
+		looked = os.Setenv("HOME", home) == nil
+	}
 	ctx, stop := notify(context.Background(), leash, os.Exit)
-	code := Run(&Env{
+	env := &Env{
 		Name: name, Ctx: ctx, Args: os.Args[1:],
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Getenv: os.Getenv, Environ: os.Environ(),
 		process: &process{leash: leash, release: stop},
-	}, app)
+	}
+	if looked {
+		env.Sayf("HOME is not set: %s is used, which this account has", home)
+	}
+	code := Run(env, app)
 	stop()
 	os.Exit(int(code))
 }

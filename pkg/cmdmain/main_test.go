@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -161,6 +162,9 @@ func kept(env *cmdmain.Env, c *cli.Context) error {
 		return stuck(env)
 	case "fail":
 		return failure()
+	case "home":
+		_, err := fmt.Fprintln(env.Stdout, env.Getenv("HOME"), slices.Contains(env.Environ, "HOME="+env.Getenv("HOME")))
+		return err
 	case "kill":
 		self, err := os.FindProcess(os.Getpid())
 		if err != nil {

@@ -44,7 +44,7 @@ func locate(getenv func(string) string, override, xdg, underHome string) (string
 	if base := getenv(xdg); filepath.IsAbs(base) {
 		return filepath.Join(base, "postern"), nil
 	}
-	home := getenv(homeVariable)
+	home, _ := Home(getenv)
 	if !filepath.IsAbs(home) {
 		return "", fmt.Errorf("%s is %q, not an absolute path: set it, or set %s", homeVariable, home, override)
 	}

@@ -9,6 +9,9 @@
 //	state    POSTERN_STATE_DIR,  else $XDG_STATE_HOME/postern,  else ~/.local/state/postern
 //	cache    POSTERN_CACHE_DIR,  else $XDG_CACHE_HOME/postern,  else ~/.cache/postern
 //
+// ~ is HOME, and where that is not set, on Linux, the home that /etc/passwd has
+// for this user ([Home]).
+//
 // Directories are 0700 and files 0600; whoever writes narrows what is laxer (C1).
 //
 // # Reading
