@@ -19,10 +19,11 @@ type wanted struct {
 
 // shape is a result as the agent gets it; nil means as it is. It finds the value
 // of get, says as text what is structured only, and cuts what is too long. A
-// task or a question is not touched (R69).
-func (s *session) shape(raw []byte, a call.Answer, w wanted) []byte {
-	p := a.Parts
-	if p.Partial {
+// task or a question is not touched (R69), nor is the result of a method that
+// fills no context.
+func (s *session) shape(r *request, raw []byte, a call.Answer, w wanted) []byte {
+	p, ok := partsOf(r.method, raw, a.Parts)
+	if !ok || p.Partial {
 		return nil
 	}
 	stored, changed := raw, []byte(nil)
@@ -54,6 +55,23 @@ func (s *session) shape(raw []byte, a call.Answer, w wanted) []byte {
 	}
 	uri := resultScheme + id
 	return c.result(uri, c.note(uri, w.get, s.offers(view, s.own.readResult)))
+}
+
+// partsOf is the parts of a result that are looked at, known those of a tool's; ok
+// is false for a method whose results are left alone.
+func partsOf(method string, raw []byte, known call.ResultParts) (p call.ResultParts, ok bool) {
+	switch method {
+	case "tools/call":
+		return known, true
+	case "tasks/result":
+		p, problem := call.ReadResult(raw)
+		return p, problem == ""
+	case "prompts/get", "resources/read":
+		var at [1]wire.Span
+		err := wire.Lookup(raw, []string{"resultType"}, at[:])
+		return p, err == nil && (!at[0].Ok() || string(at[0].Of(raw)) == typeComplete)
+	}
+	return p, false
 }
 
 // note says what is missing and where it is. reader is whether the agent has

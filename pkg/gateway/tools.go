@@ -88,13 +88,13 @@ func (s *session) answerLine(r *request, a call.Answer, w wanted) []byte {
 	case a.Error != nil:
 		return wire.ErrorLine(id, a.Error)
 	case a.Result != nil:
-		if shaped := s.shape(a.Result, a, w); shaped != nil {
+		if shaped := s.shape(r, a.Result, a, w); shaped != nil {
 			return wire.ResultLine(id, shaped)
 		}
 		return wire.ResultLine(id, a.Result)
 	}
 	if result := a.Reply.ResultBytes(); result != nil {
-		if shaped := s.shape(result, a, w); shaped != nil {
+		if shaped := s.shape(r, result, a, w); shaped != nil {
 			return wire.ResultLine(id, shaped)
 		}
 	}
