@@ -28,7 +28,7 @@ func TestNotBelowAgent(t *testing.T) {
 	ours := state.Dirs{Config: filepath.Join(dir, "config")}
 	start := func(env ...string) {
 		c := exec.Command(gateway, "60")
-		c.Env = append(env, "HOME="+dir)
+		c.Env = env
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -43,15 +43,26 @@ func TestNotBelowAgent(t *testing.T) {
 		}
 		return got
 	}
-	start("POSTERN_CONFIG_DIR=" + filepath.Join(dir, "other"))
+	start("POSTERN_CONFIG_DIR="+filepath.Join(dir, "other"), "HOME="+dir)
 	if err := below(ours); err != nil {
 		t.Errorf("another's gateway: %v", err)
 	}
-	start("POSTERN_CONFIG_DIR=" + ours.Config)
+	start("POSTERN_CONFIG_DIR="+ours.Config, "HOME="+dir)
 	got := eventually(true)
 	var agent *AgentTerminalError
 	if !errors.As(got, &agent) || agent.PID != os.Getpid() || agent.Name != filepath.Base(os.Args[0]) {
 		t.Errorf("%v", got)
+	}
+	// MB-184: a gateway that was given no HOME works with the account's.
+	if own, err := state.Locate(func(string) string { return "" }); err == nil && below(own) == nil {
+		start("NOHOME=1")
+		found := false
+		for end := time.Now().Add(10 * time.Second); !found && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			found = below(own) != nil
+		}
+		if !found {
+			t.Error("a gateway without HOME is not seen")
+		}
 	}
 	// From within the agent itself: it is above nothing of itself.
 	if err := NotBelowAgent(ours, nil); err != nil && !strings.Contains(err.Error(), agent.Name) {
