@@ -1,6 +1,7 @@
 // Package catalog owns what a server offers: the recorded lists of its tools,
-// prompts and resources, the names under which tools are exposed, and the files
-// that remember both between processes.
+// prompts, resources and resource templates, the names under which tools are
+// exposed, which template a URI belongs to, and the files that remember all that
+// between processes.
 //
 // A catalog is knowledge and never permission. It may say that a tool exists;
 // whether its server may start and whether the tool may be called is asked of
@@ -11,7 +12,8 @@
 // one is shown: the name, a description that is longer than the policy wants it
 // (R63), and an input schema that several clients would answer by dropping the
 // whole list (C72). Tool.Shown makes the changes by splice; nothing is decoded
-// and written again.
+// and written again. Of prompts, resources and templates the name or the URI is
+// changed alike, and nothing else.
 //
 // Search ranks the tools of several catalogs by the words of a query (R65). How
 // it does so is nobody else's business: an Index is made of a catalog, and
