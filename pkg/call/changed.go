@@ -96,6 +96,9 @@ func (s *Session) wantEager(v *View) {
 		if srv.Declared.Start != "eager" || !srv.Usable() || !v.Serves(srv) {
 			continue
 		}
+		if !srv.Declared.Shared && s.o.Agent != nil && s.claimed.Load() == nil {
+			continue // it is told what the agent can be asked, which nobody knows yet
+		}
 		go s.host.contain("server "+srv.Declared.ID, func() { s.want(v, srv) }) // ends with the approval, in which commands that print secrets are bounded
 	}
 }

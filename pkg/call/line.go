@@ -101,7 +101,7 @@ func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
 func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 	c.times.latency = time.Since(c.times.begin)
 	if refusal = s.host.cleaned(refusal); refusal != nil {
-		refusal.plain = c.method.name != methodTool
+		refusal.plain = refusal.plain || c.method.name != methodTool
 	}
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
 	if refusal != nil && refusal.Step != StepDispatch {

@@ -5,3 +5,10 @@ type Modern struct {
 	Capabilities []byte // io.modelcontextprotocol/clientCapabilities as sent
 	LogLevel     string // io.modelcontextprotocol/logLevel, "" for none
 }
+
+// HasTask reports whether a call of this session became a task of the modern era
+// with that id, so that the agent may hear of it.
+func (s *Session) HasTask(id string) bool {
+	t, ok := s.tasks.get(id)
+	return ok && t.modern
+}

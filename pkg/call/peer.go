@@ -33,13 +33,13 @@ func (p *peer) Ask(d *config.Server, q *upstream.Question) {
 	s := p.session()
 	method := q.Message.Method
 	params, problem := s.question(d, method, q.Message.ParamsBytes())
-	if problem != "" || !s.takeQuestion() {
+	if problem != "" || !s.takePlace() {
 		q.Decline()
 		return
 	}
-	s.questions.Add(-1) // looked for room only: no goroutine without one
 	ctx := q.Context()
 	go s.host.contain("a question of server "+d.ID, func() { // ends with Agent.Ask, which ends with q's context and with the session
+		defer s.leavePlace()
 		defer q.Decline() // does nothing after an answer
 		m, err := s.asked(ctx, method, params, q.Progress)
 		if err == nil {

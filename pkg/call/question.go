@@ -2,7 +2,6 @@ package call
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"unicode"
 
@@ -20,9 +19,6 @@ const (
 // approvalWords begin the questions that are the gateway's own; a server that
 // began one so could pass for it.
 const approvalWords = "postern approval"
-
-// errBusy says that a session is asked enough already.
-var errBusy = errors.New("too many questions are open")
 
 // question decides whether a server may put a request to the agent: whether the
 // agent declared that it answers such, and whether this server may ask it (R16,
@@ -125,22 +121,20 @@ func forged(message string) bool {
 	return true
 }
 
-// asked puts a request to the agent and waits for the response. The time does not
-// count against the calls of this session (R44).
+// asked puts a request to the agent and waits for the response. Whoever calls it
+// holds a place. The time does not count against the calls of this session (R44).
 func (s *Session) asked(ctx context.Context, method string, params []byte, progress func([]byte)) (wire.Message, error) {
-	if !s.takeQuestion() {
-		return wire.Message{}, errBusy
-	}
-	defer s.questions.Add(-1)
 	defer s.still.Begin()()
 	return s.o.Agent.Ask(ctx, method, params, progress)
 }
 
-// takeQuestion takes one of the places for questions.
-func (s *Session) takeQuestion() bool {
+// takePlace takes one of the places for questions, which leavePlace gives back.
+func (s *Session) takePlace() bool {
 	if s.questions.Add(1) > config.MaxQuestions {
-		s.questions.Add(-1)
+		s.leavePlace()
 		return false
 	}
 	return true
 }
+
+func (s *Session) leavePlace() { s.questions.Add(-1) }

@@ -106,6 +106,10 @@ func (c *Call) put(ctx context.Context, requests []input) ([]byte, *Refusal) {
 		return nil, nil
 	}
 	out := []byte{'{'}
+	if !c.session.takePlace() {
+		return nil, c.unanswerable("questions, while too many others are open")
+	}
+	defer c.session.leavePlace()
 	for n, q := range requests {
 		params, problem := c.session.question(c.server.Declared, q.method, q.params)
 		if problem != "" {

@@ -27,6 +27,7 @@ func (s *Session) row(c *Call) calllog.Row {
 		ConfigHash: c.view.Config.Hash, Project: s.o.Project,
 		Upstream: c.Server, Tool: c.Request.Tool, Via: cmp.Or(c.Via, c.method.via, s.o.Via),
 		RequestBytes: c.LineBytes,
+		TraceID:      c.trace.id, SpanID: c.trace.span, ParentSpanID: c.trace.parent,
 	}
 	if refusal := c.answer.Refusal; refusal != nil {
 		r.Tool = refusal.Tool // the best that is known of a tool that was not found

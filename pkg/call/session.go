@@ -92,8 +92,12 @@ func (s *Session) Close() {
 }
 
 // Claim records what the client says of itself; it is logged and never believed.
+// The Agent's capabilities are known by then: eager servers of this session alone
+// start with the first.
 func (s *Session) Claim(name, version string) {
-	s.claimed.Store(&calllog.Claimed{Name: name, Version: version})
+	if s.claimed.Swap(&calllog.Claimed{Name: name, Version: version}) == nil {
+		s.wantEager(s.view.Load())
+	}
 }
 
 // load reads the configuration and tells the operator what is wrong with it,

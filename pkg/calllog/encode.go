@@ -69,6 +69,9 @@ func (r *Row) encode(b []byte, max int) []byte {
 	m.count("request_bytes", r.RequestBytes)
 	m.count("response_bytes", r.ResponseBytes)
 	m.count("response_tokens_est", r.ResponseTokens)
+	m.text("trace_id", r.TraceID)
+	m.text("span_id", r.SpanID)
+	m.text("parent_span_id", r.ParentSpanID)
 	if r.Dropped > 0 {
 		m.name("dropped")
 		m.b = strconv.AppendUint(m.b, r.Dropped, 10)

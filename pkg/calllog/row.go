@@ -70,7 +70,10 @@ type Row struct {
 	RequestBytes   int    `json:"request_bytes"`
 	ResponseBytes  int    `json:"response_bytes"`
 	ResponseTokens int    `json:"response_tokens_est"` // at four bytes each
-	Dropped        uint64 `json:"dropped,omitempty"`   // rows lost just before this one
+	TraceID        string `json:"trace_id,omitempty"`  // W3C's, of the caller's traceparent; and of it
+	SpanID         string `json:"span_id,omitempty"`   // this call
+	ParentSpanID   string `json:"parent_span_id,omitempty"`
+	Dropped        uint64 `json:"dropped,omitempty"` // rows lost just before this one
 }
 
 // Claimed is what a client says of itself in its handshake: anybody's word.
