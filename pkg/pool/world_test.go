@@ -61,7 +61,7 @@ func (w *world) server(args ...string) *config.Server {
 		Command: mcptest.FakeServerCommand(w.t), Args: append([]string{"-events", w.events}, args...),
 		Timeout: mcptest.Bound, MaxTimeout: mcptest.Bound, StartTimeout: mcptest.Bound, Class: config.ClassExecute,
 		Start: "lazy", IdleStop: 10 * time.Minute, RestartDelay: time.Minute, Breaker: config.Breaker{Failures: 5, Cooldown: 30 * time.Second},
-		MaxConcurrency: 8, Queue: 64, MaxMessageBytes: 4 << 20, MaxQueueBytes: 4 << 20, Protocol: "auto", Enabled: true,
+		MaxConcurrency: 8, Queue: 64, MaxMessageBytes: 4 << 20, MaxQueueBytes: 4 << 20, Protocol: "auto", Enabled: true, Shared: true,
 	}
 }
 

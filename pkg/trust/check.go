@@ -35,6 +35,9 @@ func Check(r *Records, srv *config.Server, env *Environ) (*Approved, error) {
 	if srv.Unavailable != "" {
 		return nil, &UnavailableError{Server: srv.ID, Why: srv.Unavailable}
 	}
+	if !srv.Shared && env.Session == "" {
+		return nil, &UnavailableError{Server: srv.ID, Why: "it is not shared, and no session asks for it"}
+	}
 	var recorded []string
 	if rec != nil {
 		recorded = rec.Env

@@ -76,7 +76,8 @@ type Environ struct {
 	Path []string
 	// Session and Dir belong to the agent's session: its id and its working
 	// directory, absolute. Only servers that are not shared look at them (R20):
-	// they run there unless they declare a cwd, and never serve another session.
+	// they run there unless they declare a cwd, and never serve another session, so
+	// that Check gives none of them to an empty Session.
 	// An empty Dir means the directory that a shared server would have.
 	Session, Dir string
 	// Self are the real paths of postern's own binaries (C23).

@@ -46,6 +46,10 @@ func TestSessionsOfOneServer(t *testing.T) {
 	}
 
 	mine.Shared = false
+	var nobody *UnavailableError
+	if _, err := Check(w.records(), mine, w.agentOf("", w.project)); !errors.As(err, &nobody) {
+		t.Errorf("for no session: %v", err)
+	}
 	a1, l := w.launchOf(mine, first)
 	a2, _ := w.launchOf(mine, first)
 	b, _ = w.launchOf(mine, second)
