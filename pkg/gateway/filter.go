@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"postern/pkg/config"
 	"postern/pkg/wire"
@@ -94,6 +96,15 @@ func readTexts(raw []byte, member string) (texts []string, err error) {
 
 // empty reports whether nothing will ever be sent.
 func (f *filter) empty() bool { return len(f.groups)+len(f.uris)+len(f.tasks) == 0 }
+
+// hasURI reports whether a resource is among those of the filter, or lies below
+// one: a server may name the part that changed.
+func (f *filter) hasURI(uri string) bool {
+	return slices.ContainsFunc(f.uris, func(whole string) bool {
+		rest, below := strings.CutPrefix(uri, whole)
+		return below && (rest == "" || strings.HasSuffix(whole, "/") || strings.IndexByte("/?#", rest[0]) >= 0)
+	})
+}
 
 // json is the filter as the agent is told of it.
 func (f *filter) json() []byte {

@@ -65,6 +65,19 @@ func TestReadFilterBounds(t *testing.T) {
 	}
 }
 
+// A stream carries what it was asked for, and what lies below that.
+func TestFilterHasURI(t *testing.T) {
+	f := filter{uris: []string{"file:///a", "db://x/"}}
+	for uri, want := range map[string]bool{
+		"file:///a": true, "file:///a/b": true, "file:///a?q": true, "file:///a#f": true, "db://x/": true, "db://x/y": true,
+		"file:///ab": false, "file:///": false, "db://x": false, "": false,
+	} {
+		if f.hasURI(uri) != want {
+			t.Errorf("%s: %v", uri, !want)
+		}
+	}
+}
+
 // FuzzFilter: what is read can be written, and reads the same.
 func FuzzFilter(f *testing.F) {
 	for _, seed := range []string{`{"notifications":{"toolsListChanged":true}}`, `{"notifications":{"resourceSubscriptions":["a:b"],"taskIds":["\ud83d\ude00"]}}`, `{"notifications":{ } }`} {

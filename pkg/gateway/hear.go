@@ -27,9 +27,11 @@ func (s *session) requestLevel() (lowest string) {
 func (s *session) notifyModern(method string, params []byte, alone bool) {
 	switch method {
 	case "notifications/resources/updated":
-		s.streams.post(method, params, member(params, "uri"), func(f *filter) []string { return f.uris })
+		uri := member(params, "uri")
+		s.streams.post(method, params, uri, func(f *filter) bool { return f.hasURI(uri) })
 	case "notifications/tasks":
-		s.streams.post(method, params, member(params, "taskId"), func(f *filter) []string { return f.tasks })
+		id := member(params, "taskId")
+		s.streams.post(method, params, id, func(f *filter) bool { return slices.Contains(f.tasks, id) })
 	case "notifications/elicitation/complete", "notifications/tasks/status":
 	case "notifications/message":
 		if alone && s.logs(member(params, "level")) {

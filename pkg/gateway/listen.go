@@ -112,6 +112,11 @@ func (s *session) agree(r *request, wanted filter) (filter, []*subscription) {
 			taken = append(taken, sub)
 		}
 	}
+	for _, id := range wanted.tasks {
+		if s.calls.HasTask(id) {
+			agreed.tasks = append(agreed.tasks, id)
+		}
+	}
 	return agreed, taken
 }
 
@@ -134,12 +139,13 @@ func (s *session) subscribe(r *request, uri string) *subscription {
 }
 
 // unsubscribe gives up a subscription of a stream that is over. The end of the
-// session does it for all.
+// session does it for all, and where the agent is of the legacy era too it is left
+// to that: it may have subscribed to the same by itself.
 func (s *session) unsubscribe(modern *call.Modern, sub *subscription) {
 	if !sub.lock(s.ctx) {
 		return
 	}
-	if sub.users--; sub.users == 0 {
+	if sub.users--; sub.users == 0 && !s.initialized() {
 		s.accepts(s.ctx, modern, "resources/unsubscribe", sub.uri)
 	}
 	sub.unlock()

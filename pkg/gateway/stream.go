@@ -103,9 +103,9 @@ func (st *stream) differing(o *offer, shown *[listKinds]string) (groups []string
 	return groups
 }
 
-// wants reports whether the stream carries a resource or a task.
-func (st *stream) wants(of func(*filter) []string, name string) bool {
+// wants reports whether the stream carries something.
+func (st *stream) wants(carries func(*filter) bool) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return slices.Contains(of(&st.filter), name)
+	return carries(&st.filter)
 }

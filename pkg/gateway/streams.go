@@ -51,9 +51,9 @@ func (t *streams) all() []*stream {
 }
 
 // post gives a notification to the streams that carry what it is about.
-func (t *streams) post(method string, params []byte, about string, of func(*filter) []string) {
+func (t *streams) post(method string, params []byte, about string, carries func(*filter) bool) {
 	for _, st := range t.all() {
-		if st.wants(of, about) {
+		if st.wants(carries) {
 			st.post(method+" "+about, method, params)
 		}
 	}
