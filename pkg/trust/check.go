@@ -22,21 +22,9 @@ import (
 // (Stale) when its values expand to something else than what was approved, and
 // *ChangedError when its executable or a covered file differs.
 func Check(r *Records, srv *config.Server, env *Environ) (*Approved, error) {
-	if !srv.Enabled {
-		return nil, &DisabledError{Server: srv.ID}
-	}
-	status, rec := r.Status(srv)
-	if status != Trusted {
-		return nil, &NotTrustedError{Server: srv.ID, Status: status, Project: srv.Project}
-	}
-	if env.Depth >= config.MaxPosternDepth {
-		return nil, &SelfError{Server: srv.ID, Depth: env.Depth}
-	}
-	if srv.Unavailable != "" {
-		return nil, &UnavailableError{Server: srv.ID, Why: srv.Unavailable}
-	}
-	if !srv.Shared && env.Session == "" {
-		return nil, &UnavailableError{Server: srv.ID, Why: "it is not shared, and no session asks for it"}
+	rec, err := mayStart(r, srv, env)
+	if err != nil {
+		return nil, err
 	}
 	var recorded []string
 	if rec != nil {
@@ -69,6 +57,26 @@ func Check(r *Records, srv *config.Server, env *Environ) (*Approved, error) {
 	}
 	a.key = key(srv, p, expanded, a.session)
 	return a, nil
+}
+
+// mayStart is the part of Check that needs no value: it gives the record that
+// trusts srv, nil for the user's own.
+func mayStart(r *Records, srv *config.Server, env *Environ) (*Record, error) {
+	if !srv.Enabled {
+		return nil, &DisabledError{Server: srv.ID}
+	}
+	status, rec := r.Status(srv)
+	switch {
+	case status != Trusted:
+		return nil, &NotTrustedError{Server: srv.ID, Status: status, Project: srv.Project}
+	case env.Depth >= config.MaxPosternDepth:
+		return nil, &SelfError{Server: srv.ID, Depth: env.Depth}
+	case srv.Unavailable != "":
+		return nil, &UnavailableError{Server: srv.ID, Why: srv.Unavailable}
+	case !srv.Shared && env.Session == "":
+		return nil, &UnavailableError{Server: srv.ID, Why: "it is not shared, and no session asks for it"}
+	}
+	return rec, nil
 }
 
 // key is the digest of R20. It covers p.dir as well, since a cwd may be a link.
