@@ -17,6 +17,7 @@ type fakes struct {
 	mu    sync.Mutex
 	takes time.Duration // of a start
 	fail  func(n int) error
+	info  upstream.Info // of those to come; the zero value is a plain legacy server
 	lives []*fake
 	tries []time.Time // when starts began
 	now   int         // on their way
@@ -32,6 +33,18 @@ type fake struct {
 	err    *upstream.Failure
 	done   chan struct{}
 	closed bool
+
+	o    upstream.Options
+	info upstream.Info
+}
+
+// says is a notification of the server's.
+func (c *fake) says(method, params string) {
+	m, err := wire.Parse(wire.NotificationLine(method, []byte(params)))
+	if err != nil {
+		panic(err)
+	}
+	c.o.Notify(m)
 }
 
 // fakeWorld is a world whose servers are fakes. It belongs into a bubble.
@@ -64,7 +77,10 @@ func (f *fakes) connect(ctx context.Context, o upstream.Options) (connection, er
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := &fake{done: make(chan struct{})}
+	c := &fake{done: make(chan struct{}), o: o, info: f.info}
+	if c.info.Era == "" {
+		c.info.Era, c.info.Protocol = upstream.EraLegacy, "2025-11-25"
+	}
 	f.lives = append(f.lives, c)
 	return c, nil
 }
@@ -138,9 +154,7 @@ func (c *fake) List(_ context.Context, method, _ string) ([]json.RawMessage, boo
 	return []json.RawMessage{json.RawMessage(tool("echo", ""))}, false, 0, nil
 }
 
-func (c *fake) Info() upstream.Info {
-	return upstream.Info{Era: upstream.EraLegacy, Protocol: "2025-11-25"}
-}
+func (c *fake) Info() upstream.Info   { return c.info }
 func (c *fake) Done() <-chan struct{} { return c.done }
 
 func (c *fake) Err() *upstream.Failure {

@@ -79,6 +79,30 @@ func (w *world) approve(srv *config.Server) *trust.Approved {
 	return a
 }
 
+// approveFor is approve for a session of an agent in dir.
+func (w *world) approveFor(srv *config.Server, session, dir string) *trust.Approved {
+	w.t.Helper()
+	records, err := trust.NewStore(state.Dirs{Config: filepath.Join(w.dir, "config")}).Records("")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	a, err := trust.Check(records, srv, &trust.Environ{Hub: w.hub, Redactor: w.secrets, Session: session, Dir: dir})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+// received is the lines that servers got so far with this method.
+func (w *world) received(method string) (lines []string) {
+	for _, e := range mcptest.Events(w.t, w.events, "recv") {
+		if strings.Contains(e.Data, `"method":"`+method+`"`) {
+			lines = append(lines, e.Data)
+		}
+	}
+	return lines
+}
+
 // get starts a server or finds it; the test fails when it cannot.
 func (w *world) get(a *trust.Approved) *Instance {
 	w.t.Helper()
@@ -179,4 +203,11 @@ func (w *world) file(name, text string) string {
 // tool is a definition.
 func tool(name, description string) string {
 	return fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`, name, description)
+}
+
+func mkdir(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 }
