@@ -44,6 +44,14 @@ func TestReconcileOneKey(t *testing.T) {
 		{"up, idle, never stopped for that", standing{running: up, used: in(-99 * time.Hour)}, wait, time.Time{}},
 		{"up, idle, eager", standing{running: up, eager: true, wanted: true, idleStop: minute, used: in(-99 * time.Hour)}, wait, time.Time{}},
 
+		{"up, idle, subscribed to (R22)", standing{running: up, wanted: true, subscribed: true, idleStop: minute, used: in(-99 * time.Hour)}, wait, time.Time{}},
+		{"up, idle, with a task (R22)", standing{running: up, wanted: true, tasks: in(3), idleStop: minute, used: in(-99 * time.Hour)}, wait, in(3)},
+		{"up, idle, with a task for too long", standing{running: up, wanted: true, tasks: now, idleStop: minute, used: in(-minute)}, rest, time.Time{}},
+		{"up, not idle for long enough, task or not", standing{running: up, tasks: in(1), idleStop: minute, used: in(-minute + 3)}, wait, in(3)},
+		{"up, removed, subscribed to, with a task", standing{running: up, retired: true, subscribed: true, tasks: in(minute), used: in(-minute)}, remove, time.Time{}},
+		{"down, nobody wants it, subscribed to", standing{subscribed: true}, wait, time.Time{}},
+		{"down, nobody wants it, with a task", standing{tasks: in(3)}, wait, in(3)},
+
 		{"dead and unnoticed", standing{running: dead, calls: 1, wanted: true}, bury, time.Time{}},
 		{"on its way", standing{running: starting, retired: true}, wait, time.Time{}},
 		{"on its way for nobody", standing{running: owned, wanted: true}, wait, time.Time{}},
