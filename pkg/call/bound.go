@@ -18,18 +18,14 @@ func (e *errTooLong) Error() string { return "max_timeout of " + e.limit.String(
 const questionLook = 50 * time.Millisecond
 
 // bounded gives a call its max_timeout, from its very beginning and without the
-// time in which its person was asked something (R44).
-func (c *Call) bounded(ctx context.Context, s *Server) (context.Context, context.CancelFunc) {
-	limit := s.Declared.MaxTimeout
-	if c.session.o.Agent == nil {
-		return context.WithDeadlineCause(ctx, c.times.begin.Add(limit), &errTooLong{limit})
-	}
-	b := &bound{limit: limit, begin: c.times.begin, still: &c.session.still}
+// time in which its person was asked something (R44). The caller ends it.
+func (c *Call) bounded(ctx context.Context, s *Server) *bound {
+	b := &bound{limit: s.Declared.MaxTimeout, begin: c.times.begin, still: &c.session.still}
 	b.stood = b.still.Total()
 	b.Context, b.cancel = context.WithCancelCause(ctx)
 	b.timer = time.AfterFunc(math.MaxInt64, b.look)
-	b.timer.Reset(time.Until(b.begin.Add(limit)))
-	return b, b.end
+	b.timer.Reset(time.Until(b.begin.Add(b.limit)))
+	return b
 }
 
 // bound is a context whose deadline moves while a question is open.

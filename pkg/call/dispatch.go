@@ -22,8 +22,9 @@ func dispatch(ctx context.Context, c *Call) *Refusal {
 	if err != nil {
 		return c.invalid(err.Error())
 	}
-	ctx, cancel := c.bounded(ctx, s)
-	defer cancel()
+	within := c.bounded(ctx, s)
+	defer within.end()
+	ctx = within
 	instance, refusal := c.ready(ctx)
 	if refusal != nil {
 		return refusal

@@ -89,7 +89,8 @@ func (c *Call) outgoing() (params []byte, token wire.Span, err error) {
 	if err != nil {
 		return nil, wire.Span{}, err
 	}
-	edits, err := c.renamed(params, at)
+	var room [4]wire.Edit
+	edits, err := c.renamed(room[:0], params, at)
 	if err != nil {
 		return nil, wire.Span{}, err
 	}
@@ -104,8 +105,7 @@ func (c *Call) outgoing() (params []byte, token wire.Span, err error) {
 }
 
 // renamed puts the server's own name or URI in the place of the agent's.
-func (c *Call) renamed(params []byte, at members) (edits []wire.Edit, err error) {
-	edits = make([]wire.Edit, 0, 3)
+func (c *Call) renamed(edits []wire.Edit, params []byte, at members) (_ []wire.Edit, err error) {
 	switch c.method.name {
 	case methodTool:
 		edits = append(edits, wire.Edit{Span: at.subject, New: wire.Quote(c.name)})

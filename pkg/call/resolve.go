@@ -123,8 +123,9 @@ func (c *Call) list(ctx context.Context, s *Server, name string) *Refusal {
 	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, c.method.kind, name)); refused {
 		return policyRefusal(c.method.kind, s, name, d).at(StepDecide)
 	}
-	ctx, cancel := c.bounded(ctx, s)
-	defer cancel()
+	within := c.bounded(ctx, s)
+	defer within.end()
+	ctx = within
 	a, err := s.approve(c.view)
 	if err == nil {
 		_, err = c.bring(ctx, a)
