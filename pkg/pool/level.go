@@ -32,7 +32,7 @@ func rank(word string) int32 {
 const info = 2
 
 // tune has the server tell what the session of a call wants to know. A modern
-// server is told with the call. A legacy one is told before it, and only when the
+// server is told with the call, by a modern agent itself. A legacy one is told before it, and only when the
 // lowest level that its sessions want is another than it was told last; it is not
 // waited for longer than config.LevelWait, and not told again if it refuses.
 func (i *Instance) tune(ctx context.Context, u *user, call *upstream.Call) {
@@ -42,7 +42,7 @@ func (i *Instance) tune(ctx context.Context, u *user, call *upstream.Call) {
 	word := u.peer.Level()
 	switch {
 	case i.modern.Load():
-		if call.LogLevel == "" {
+		if call.LogLevel == "" && !u.peer.Modern() {
 			call.LogLevel = word
 		}
 	case i.logs:
