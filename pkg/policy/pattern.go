@@ -21,7 +21,7 @@ const separator = "__"
 // pattern is one entry of tools, deny or ask, taken apart.
 type pattern struct {
 	form         form
-	kind         Kind   // item
+	kind         Kind   // item; else ToolKind
 	server, name string // pair and item
 	glob         string // joined and exec
 	at           string

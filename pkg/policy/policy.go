@@ -71,7 +71,7 @@ func (p *Policy) narrows(k Kind) bool {
 		return p.toolsGiven
 	}
 	for i := range p.tools {
-		if p.tools[i].form == itemForm && p.tools[i].kind == k {
+		if p.tools[i].kind == k {
 			return true
 		}
 	}

@@ -57,7 +57,7 @@ func (s *Store) Records(project string) (*Records, error) {
 	r, read, err := s.read(project)
 	var bad *FileError
 	if err != nil && !errors.As(err, &bad) {
-		return r, err // about owner, mode or folder, which may be mended without another stamp
+		return r, err // for its owner, its mode or its disk, which may be mended with the file the same
 	}
 	s.mu.Lock()
 	if s.stamp == read && s.loaded != nil {
