@@ -33,10 +33,14 @@
 //	                                           that declares outputSchema (R69)
 //	result, call_tool      the result          with get: the value at that path as one text block
 //	error -32602           data                the tool's input schema, where the server sent no data (R41)
-//	result, modern agent   resultType          "complete" inserted where there is none: in the legacy era results have none (R73)
-//	result, modern agent   ttlMs, cacheScope   0 and "private" inserted where the method must say them and the server did not
-//	result, modern agent   _meta               serverInfo inserted where there is none: the gateway's, or with --only the server's
-//	notification, stream   params._meta        subscriptionId: the agent's own id of its subscriptions/listen
+//	result                 resultType          "complete" inserted for a modern agent where there is none, and taken out for a
+//	                                           legacy one: its era knows none (R73)
+//	result                 ttlMs, cacheScope   for a modern agent 0 and "private" inserted, where the method wants them and the
+//	                                           server said nothing
+//	result                 _meta.serverInfo    for a modern agent inserted where there is none: the gateway's, or with --only
+//	                                           the server's
+//	notification           params._meta.subscriptionId
+//	                                           the server's taken out, and for a modern agent the id of its subscriptions/listen
 //
 // A result that is not complete (resultType, task) is never changed but for who
 // made it.
