@@ -86,17 +86,31 @@ func (s *session) answerLine(r *request, a call.Answer, w wanted) []byte {
 	case a.Refusal != nil:
 		return wire.ErrorLine(id, a.Refusal.RPC())
 	case a.Error != nil:
-		return wire.ErrorLine(id, a.Error)
-	case a.Result != nil:
-		if shaped := s.shape(r, a.Result, a, w); shaped != nil {
-			return wire.ResultLine(id, shaped)
-		}
-		return wire.ResultLine(id, a.Result)
+		return inPlace(a.Reply, id, a.Reply.Error, wire.InsertMember(a.Reply.ErrorBytes(), "data", a.Error.Data))
 	}
-	if result := a.Reply.ResultBytes(); result != nil {
-		if shaped := s.shape(r, result, a, w); shaped != nil {
-			return wire.ResultLine(id, shaped)
+	result := a.Result
+	if result == nil {
+		if result = a.Reply.ResultBytes(); result == nil {
+			return a.Reply.WithID(id)
 		}
 	}
-	return a.Reply.WithID(id)
+	if shaped := s.shape(r, result, a, w); shaped != nil {
+		result = shaped
+	} else if a.Result == nil {
+		return a.Reply.WithID(id)
+	}
+	if a.Reply == nil || !a.Reply.Result.Ok() {
+		return wire.ResultLine(id, result)
+	}
+	return inPlace(a.Reply, id, a.Reply.Result, result)
+}
+
+// inPlace is a server's answer with another id and another value at one place,
+// every other byte kept (R4).
+func inPlace(m *wire.Message, id []byte, at wire.Span, value []byte) []byte {
+	edits := []wire.Edit{{Span: m.ID, New: id}, {Span: at, New: value}}
+	if m.ID.Start > at.Start {
+		edits[0], edits[1] = edits[1], edits[0]
+	}
+	return wire.Splice(m.Raw, edits...)
 }

@@ -77,7 +77,8 @@ func TestDefinition(t *testing.T) {
 	r.AddCredentials("the-credential")
 	for in, want := range map[string]string{
 		`{ "token": "x", "d": "in /srv/docs, ghp_0123456789abcdef", "n" : 1.0 }`:     `{ "token": "x", "d": "in /srv/docs, ghp_0123456789abcdef", "n" : 1.0 }`,
-		`{ "d": "as the-credential\u0021", "token": {"type": "string"}, "n" : 1.0 }`: `{"d":"as [redacted:value]!","token":{"type":"string"},"n":1.0}`,
+		`{ "d": "as the-credential\u0021", "token": {"type": "string"}, "n" : 1.0 }`: `{ "d": "as [redacted:value]!", "token": {"type": "string"}, "n" : 1.0 }`,
+		`{"the-credential":[-0, "\ud800\u0041" ,"the-credential"]}`:                  `{"[redacted:value]":[-0, "\ud800\u0041" ,"[redacted:value]"]}`,
 		`{"d":"dGhlLWNyZWRlbnRpYWw="}`:                                               `{"d":"[redacted:value]="}`,
 		``:                                                                           ``,
 	} {
