@@ -9,11 +9,11 @@ import (
 // the caller's person is open (R44). The zero value is ready; it is shared by all
 // calls of a caller, and all methods may be called concurrently.
 type Standstill struct {
-	mu      sync.Mutex
-	open    int
-	since   time.Time     // of the span that is open
-	past    time.Duration // of those that ended
-	changed chan struct{} // closed at the next beginning or end; nil until asked for
+	mu     sync.Mutex
+	open   int
+	since  time.Time     // of the span that is open
+	past   time.Duration // of those that ended
+	resume chan struct{} // closed at the end of the open span; nil until asked for
 }
 
 // Begin opens a question. end closes it, and does nothing the second time.
@@ -22,7 +22,6 @@ func (s *Standstill) Begin() (end func()) {
 	defer s.mu.Unlock()
 	if s.open++; s.open == 1 {
 		s.since = time.Now()
-		s.turn()
 	}
 	return sync.OnceFunc(s.finish)
 }
@@ -32,14 +31,10 @@ func (s *Standstill) finish() {
 	defer s.mu.Unlock()
 	if s.open--; s.open == 0 {
 		s.past += time.Since(s.since)
-		s.turn()
-	}
-}
-
-func (s *Standstill) turn() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
+		if s.resume != nil {
+			close(s.resume)
+			s.resume = nil
+		}
 	}
 }
 
@@ -54,13 +49,6 @@ func (s *Standstill) Total() time.Duration {
 	return s.past + time.Since(s.since)
 }
 
-// Changed is closed when time next begins to stand still, or to go on.
-func (s *Standstill) Changed() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.change()
-}
-
 // resumed is closed when time goes on; nil while it does.
 func (s *Standstill) resumed() <-chan struct{} {
 	if s == nil {
@@ -68,16 +56,8 @@ func (s *Standstill) resumed() <-chan struct{} {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == 0 {
-		return nil
+	if s.open > 0 && s.resume == nil {
+		s.resume = make(chan struct{})
 	}
-	return s.change()
-}
-
-// change is the present change's channel; mu is held.
-func (s *Standstill) change() <-chan struct{} {
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return s.changed
+	return s.resume
 }

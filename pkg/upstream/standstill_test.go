@@ -24,12 +24,13 @@ func TestStandstill(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		check(0)
-		begun := s.Changed()
+		if s.resumed() != nil {
+			t.Error("it stands still for nobody")
+		}
 		first := s.Begin()
-		<-begun
 		time.Sleep(time.Second)
 		check(time.Second)
-		ended := s.Changed()
+		ended := s.resumed()
 		second := s.Begin()
 		time.Sleep(time.Second)
 		first()
@@ -60,7 +61,7 @@ func TestStandstillConcurrent(t *testing.T) {
 			for range 100 {
 				end := s.Begin()
 				last := s.Total()
-				s.Changed()
+				s.resumed()
 				end()
 				if s.Total() < last {
 					t.Error("it got less")
