@@ -9,41 +9,73 @@
 //
 // A message is passed on as it was received but for this list (R4):
 //
-//	request, tools/call    id                  own id towards the server; the agent's bytes come back
-//	request, tools/call    params.name         the server's own name for the tool (R60)
+//	request                id                  own id towards the server; the agent's bytes come back
+//	request                envelope            written anew: jsonrpc, id, method and params, without members of other
+//	                                           names and without spaces between them
+//	request                params.name         the server's own name for the tool or prompt (R60)
+//	request                params.uri          the server's own URI, where another server has the same one (R61)
+//	request, completion/complete  params.ref   its name or uri, likewise
 //	request, tools/call    params.arguments    null becomes {}: some clients write none so, and servers refuse it
-//	request, tools/call    params._meta.progressToken
+//	request                params._meta.progressToken
 //	                                           own token, unique on the connection; the agent's bytes come back in progress (R45)
-//	request, tools/call    params._meta        for a modern server: protocolVersion, clientInfo, clientCapabilities
-//	notification, cancelled  requestId         the server's id of that call
-//	tools/list             name                the exposed name (R60)
-//	tools/list             inputSchema         "type":"object" inserted where the root lacks it (C72)
-//	tools/list             strings             a credential that the server was given (C31)
-//	tools/list             description         cut at a sentence to max_description_chars (R63)
-//	tools/list             the list            merged over servers, cut in own pages (R71); in lazy exposure the
-//	                                           gateway's own tools stand in for all of it (R63)
+//	request                params._meta.traceparent
+//	                                           our span in place of the agent's, in the same trace (R46)
+//	request                params._meta, modern server
+//	                                           protocolVersion, clientInfo, clientCapabilities as far as this server may
+//	                                           use them, and logLevel, put or replaced (R73)
+//	request                params, modern agent
+//	                                           towards a legacy server these four are taken out of _meta, and
+//	                                           inputResponses, requestState and task out of params (R73)
+//	request                params, again       a call that a modern server asked something first: with inputResponses and
+//	                                           requestState, for a legacy agent (R73)
+//	request, subscriptions  params             resources/subscribe and unsubscribe are counted: what goes to the server is
+//	                                           the gateway's own request with the uri alone, or its own listen (R72)
 //	request, call_tool     params              name and arguments become those of the tool that is called, arguments
 //	                                           absent or null become {}; the rest stays (R63)
+//	notification           envelope            written anew, as that of a request
+//	notification, cancelled  requestId         the server's id of that call, the agent's of that question
+//	notification, cancelled  reason            its text, written by us; other members are left out
+//	notification           params._meta.subscriptionId
+//	                                           the server's taken out, and for a modern agent the id of its
+//	                                           subscriptions/listen (R73)
+//	notification, updated  uri                 as the agent knows it, where another server has the same one (R61)
+//	question               id                  own id towards the agent; the server's bytes come back
+//	question               envelope            written anew, as that of a request
+//	question               params._meta.progressToken
+//	                                           own token; the server's bytes come back in progress
+//	question, elicitation/create  message      "[server <id>] " in front of it, but not with --only (R72)
+//	question, elicitation/create  elicitationId
+//	                                           made for a legacy agent where a modern server wants a page visited (R73)
+//	answer to a question   id                  that of the question
+//	list                   name, uri           the exposed name (R60) or URI (R61)
+//	list                   the list            merged over servers, cut in own pages (R71); in lazy exposure the
+//	                                           gateway's own tools stand in for all tools (R63)
+//	list, tools            inputSchema         "type":"object" inserted where the root lacks it (C72)
+//	list                   strings             a credential that the server was given (C31)
+//	list, tools            description         cut at a sentence to max_description_chars (R63)
+//	result                 resultType          "complete" put for a modern agent where there is none; taken out for a
+//	                                           legacy one, whose era knows none (R73)
+//	result                 _meta.serverInfo    put for a modern agent where there is none: the gateway's, with --only the
+//	                                           server's (R73)
+//	result                 ttlMs, cacheScope   0 and "private" put for a modern agent, where the method wants them and the
+//	                                           server said nothing (R73)
 //	result, isError        content             one more text block with the input schema, where a required argument was missing (R41)
-//	result                 content             one text block with the JSON of structuredContent, where there is no
+//	result                 content, empty      one text block with the JSON of structuredContent, where there is no
 //	                                           content beside it (R69)
-//	result                 content             over max_result_bytes: blocks of text cut and left out, one more text
-//	                                           block that says so (R69)
+//	result                 texts               of content, contents and messages, over max_result_bytes: cut and left
+//	                                           out, and one more text that says so (R69)
 //	result                 structuredContent   over max_result_bytes: left out, but of errors and of a direct tool
 //	                                           that declares outputSchema (R69)
 //	result, call_tool      the result          with get: the value at that path as one text block
 //	error -32602           data                the tool's input schema, where the server sent no data (R41)
-//	result                 resultType          "complete" inserted for a modern agent where there is none, and taken out for a
-//	                                           legacy one: its era knows none (R73)
-//	result                 ttlMs, cacheScope   for a modern agent 0 and "private" inserted, where the method wants them and the
-//	                                           server said nothing
-//	result                 _meta.serverInfo    for a modern agent inserted where there is none: the gateway's, or with --only
-//	                                           the server's
-//	notification           params._meta.subscriptionId
-//	                                           the server's taken out, and for a modern agent the id of its subscriptions/listen
+//	error -32002           code                -32602 for a modern agent (R73)
+//	error -32042           the error           for a modern agent that visits pages a result that asks for it (R73)
 //
-// A result that is not complete (resultType, task) is never changed but for who
-// made it.
+// Of a result that is not complete (resultType, task) nothing but what a modern
+// agent wants of every result is changed. What has no counterpart is the gateway's
+// own and not on the list: initialize, server/discover, ping, logging/setLevel,
+// subscriptions/listen with its acknowledgement, tasks/list, and the notifications
+// that a list changed.
 //
 // # Kept results, version 1
 //
