@@ -15,31 +15,14 @@ func (i *Instance) begin(session string) (*user, error) {
 	b, now := i.berth, time.Now()
 	u := i.pool.user(b, session)
 	if b.breaker.open && (b.breaker.probing || b.breaker.left(now) > 0) {
+		if !u.wants {
+			b.letGoOf(session, u)
+		}
 		return nil, b.circuitOpen(now)
 	}
 	b.calls++
 	u.calls++
 	return u, nil
-}
-
-// end is the end of what begin noted.
-func (i *Instance) end(u *user) {
-	i.pool.mu.Lock()
-	defer i.pool.mu.Unlock()
-	b := i.berth
-	b.calls--
-	u.calls--
-	if !u.wants {
-		b.letGoOf(u.session, u)
-	}
-	b.used = time.Now()
-	if b.calls > 0 {
-		return
-	}
-	idle := b.server().IdleStop
-	if b.retired || idle > 0 && b.used.Add(idle).Before(i.pool.alarm) {
-		i.pool.nudge()
-	}
 }
 
 // admit asks the breaker, now that there is a slot.
@@ -55,19 +38,48 @@ func (i *Instance) admit(u *user) (probe bool, err error) {
 	return probe, nil
 }
 
-// settle tells the breaker what became of a call that it let through.
-func (i *Instance) settle(u *user, probe bool, f *upstream.Failure, answered bool) {
+// verdict is what became of a call. The zero value is one that was not admitted.
+type verdict struct {
+	admitted, probe bool
+	answered        bool
+	failure         *upstream.Failure
+}
+
+// end is the end of what begin noted, and tells the breaker what became of a call
+// that it let through.
+func (i *Instance) end(u *user, v verdict) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
+	b, now := i.berth, time.Now()
+	if v.admitted {
+		u.flying--
+		i.settle(v, now)
+	}
+	b.calls--
+	u.calls--
+	if !u.wants {
+		b.letGoOf(u.session, u)
+	}
+	b.used = now
+	if b.calls > 0 {
+		return
+	}
+	idle := b.server().IdleStop
+	if b.retired || idle > 0 && b.used.Add(idle).Before(i.pool.alarm) {
+		i.pool.nudge()
+	}
+}
+
+// settle is what the breaker learns. The caller holds Pool.mu.
+func (i *Instance) settle(v verdict, now time.Time) {
 	b := i.berth
-	u.flying--
 	switch {
-	case answered:
+	case v.answered:
 		b.breaker.answered()
 		b.didWell()
-	case f != nil && i.counts(f):
-		b.breaker.failed(time.Now(), probe) // who waits for a slot is refused once it has one
-	case probe:
+	case v.failure != nil && i.counts(v.failure):
+		b.breaker.failed(now, v.probe) // who waits for a slot is refused once it has one
+	case v.probe:
 		b.breaker.released()
 	}
 }

@@ -78,8 +78,8 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 	i.since = time.Now()
 	i.started = i.since.Sub(begin)
 	p.watch.Add(2)
-	go i.follow()  // ends when the client is done
-	go i.restore() // ends when everything was sent, or with the connection
+	go i.follow()          // ends when the client is done
+	go i.restore(i.uris()) // ends when everything was sent, or with the connection
 	return i, nil
 }
 
@@ -179,9 +179,8 @@ func (i *Instance) Info() upstream.Info {
 // *upstream.Failure, means that it was not queued.
 func (i *Instance) Notify(method string, params []byte) error {
 	err := i.client.Notify(method, params)
-	var f *upstream.Failure
-	if errors.As(err, &f) {
-		return i.pool.clean(f)
+	if err != nil {
+		_, err = i.failed(err)
 	}
 	return err
 }
@@ -212,30 +211,34 @@ func (i *Instance) Do(ctx context.Context, session string, call upstream.Call) (
 	if err != nil {
 		return upstream.Reply{}, 0, err
 	}
-	defer i.end(u)
 	if queued, err = i.queue.enter(ctx, session, call.Timeout); err != nil {
+		i.end(u, verdict{})
 		return upstream.Reply{}, queued, i.notSent(err, call.Timeout)
 	}
 	defer i.queue.leave()
+	var v verdict // as it is when a panic is on its way: the next call decides
+	defer func() { i.end(u, v) }()
 	i.tune(ctx, u, &call)
-	probe, err := i.admit(u)
-	if err != nil {
+	if v.probe, err = i.admit(u); err != nil {
 		return upstream.Reply{}, queued, err
 	}
-	settled := false
-	defer func() {
-		if !settled { // a panic on its way: the next call decides
-			i.settle(u, probe, nil, false)
-		}
-	}()
+	v.admitted = true
 	reply, err = i.client.Do(ctx, call)
-	var f *upstream.Failure
-	if errors.As(err, &f) {
-		err = i.pool.clean(f)
+	v.answered = err == nil
+	if err != nil {
+		v.failure, err = i.failed(err)
 	} else if refused := reply.Message.ErrorBytes(); refused != nil {
 		i.rememberError(session, refused)
 	}
-	settled = true
-	i.settle(u, probe, f, err == nil)
 	return reply, queued, err
+}
+
+// failed is err without what is secret, twice where it is a *upstream.Failure.
+func (i *Instance) failed(err error) (*upstream.Failure, error) {
+	var f *upstream.Failure
+	if !errors.As(err, &f) {
+		return nil, err
+	}
+	f = i.pool.clean(f)
+	return f, f
 }

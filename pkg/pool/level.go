@@ -19,6 +19,9 @@ func levels() [8]string {
 
 // rank is the place of a word; 0 for anything else.
 func rank(word string) int32 {
+	if word == "" {
+		return 0 // most want none
+	}
 	for n, w := range levels() {
 		if w == word {
 			return int32(n + 1)

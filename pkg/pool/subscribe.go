@@ -211,8 +211,9 @@ func (i *Instance) unsubscribe(uris []string) {
 	})
 }
 
-// restore tells a process that has just started what sessions are subscribed to.
-func (i *Instance) restore() {
+// restore tells a process that has just started what sessions were subscribed to
+// by then.
+func (i *Instance) restore(uris []string) {
 	defer i.pool.watch.Done()
 	i.pool.contain("server "+i.server.ID, func() {
 		if i.modern.Load() {
@@ -221,7 +222,7 @@ func (i *Instance) restore() {
 		}
 		ctx, done := i.lifetime()
 		defer done()
-		for _, uri := range i.uris() {
+		for _, uri := range uris {
 			i.tell(ctx, methodSubscribe, uri, true)
 		}
 	})
