@@ -115,6 +115,7 @@ func TestFidelity(t *testing.T) {
 				f.exchange(p, e)
 			}
 			t.Run("lists", func(t *testing.T) { f.lists(t, p) })
+			t.Run("era", func(t *testing.T) { f.era(t, p) })
 			if p.agent == "old" && p.server == "old" {
 				t.Run("talk", func(t *testing.T) { f.talk(t, p) })
 			}

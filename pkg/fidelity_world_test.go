@@ -151,7 +151,7 @@ func (f *fidelity) came(p pair, mark string) []byte {
 // request sends a request under an odd id and returns its line and the answer.
 func (f *fidelity) request(p pair, method, params string) (sent []byte, answer wire.Message) {
 	f.t.Helper()
-	ids := []string{`9007199254740993`, `""`, `"1"`, `1`, `"\u0069\/d"`, `-5`, `0`, `123456789012345678901234567890`, `"é\u0000"`}
+	ids := []string{`9007199254740993`, `""`, `"1"`, `1`, `"\u0069\/d"`, `-5`, `0`, `123456789012345678901234567890`, `"é\u0000"`, `1.5`, `1e2`, `-0`}
 	id := ids[f.rows%len(ids)]
 	sent = wire.RequestLine([]byte(id), method, []byte(params))
 	p.a.Send(string(sent))
