@@ -115,9 +115,10 @@ func (s *Session) updated(d *config.Server, params []byte) (out [][]byte) {
 	return out
 }
 
-// NotifyServers passes a notification of the agent on: that its roots changed to
-// the servers that know them, any other that is not known here to the one server
-// that it can be meant for, if that runs. It waits for nothing.
+// NotifyServers passes a notification of the agent on to servers that run and that
+// this session has called: that its roots changed to those that know them, any
+// other that is not known here to the one server that it can be meant for. It
+// waits for nothing.
 func (s *Session) NotifyServers(method string, params []byte) {
 	v := s.View()
 	if method == "notifications/roots/list_changed" {

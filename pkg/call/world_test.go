@@ -135,6 +135,19 @@ func (w *world) session(project bool) *Session {
 	return s
 }
 
+// agent opens a session of an agent that can be asked and told things.
+func (w *world) agent(p *person, o SessionOptions) *Session {
+	w.t.Helper()
+	o.Via, o.Agent = "direct", p
+	s, err := w.host.Open(o)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(s.Close)
+	s.Claim("person", "1")
+	return s
+}
+
 // rows are the rows of the log so far.
 func (w *world) rows() (rows []calllog.Row) {
 	w.t.Helper()
@@ -175,7 +188,7 @@ func (w *world) do(ctx context.Context, s *Session, r Request) (Answer, calllog.
 	w.calls++
 	s.Do(ctx, r, func(a Answer) {
 		got = append(got, a)
-		if a.Refusal != nil && !a.Refusal.AsResult() && len(w.rows()) != before+1 {
+		if a.Refusal != nil && a.Refusal.Step != StepDispatch && len(w.rows()) != before+1 {
 			w.t.Error("a refusal was answered before its row was written")
 		}
 	})
