@@ -163,10 +163,10 @@ func (s *session) modernMethod(method string) func(*request, wire.Message) {
 func (s *session) meet(in *introduction) {
 	s.mu.Lock()
 	first := !s.met && s.revision == ""
-	named := s.client == nil || !bytes.Equal(s.client, in.client)
+	another := !s.met || !bytes.Equal(s.client, in.client)
 	s.met, s.client = true, in.client
 	s.mu.Unlock()
-	if named && in.client != nil {
+	if another {
 		s.calls.Claim(clientName(in.client))
 	}
 	if first {
@@ -177,6 +177,7 @@ func (s *session) meet(in *introduction) {
 }
 
 // clientName reads name and version of a clientInfo, as far as they are there.
+// What a request does not say of its client nothing else says for it.
 func clientName(info []byte) (name, version string) {
 	var at [2]wire.Span
 	if wire.Lookup(info, []string{"name", "version"}, at[:]) != nil {
