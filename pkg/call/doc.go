@@ -1,5 +1,7 @@
 // Package call owns the line that every call walks, from an agent or from a
-// shell, and the snapshot of configuration, trust and catalogs it is judged by.
+// shell, and the snapshot of configuration, trust and catalogs it is judged by. A
+// call is any request that a server answers: of a tool, a prompt, a resource, a
+// completion, a subscription, a task, or of a method that is not known here.
 //
 //	resolve        which server, which tool?     config, trust, catalog       -32602, -32003
 //	decide         does policy allow it?         policy (pure)                -32003
@@ -17,4 +19,20 @@
 // one shell command): its project, its policies, its view of the tools.
 // Session.View is an immutable snapshot; Session.Do walks one call down the
 // line and never sends it more than once (R43).
+//
+// # The way back
+//
+// What a server asks goes to the Agent of the session that it is about, if the
+// agent declared that it answers such and this server may ask it: elicitations of
+// every server, with its id before the message; roots and sampling of a server
+// that is this session's alone. While a person is asked, no call of the session
+// comes nearer to its max_timeout (R44).
+//
+// # Between the eras
+//
+// An agent and a server of one era get each other's bytes. Where the eras differ
+// (R73), a modern server's questions are put to a legacy agent one by one and its
+// call is sent again with the answers, at most config.Rounds times; a modern agent
+// of a legacy server gets that one's errors in its own form, and is asked nothing.
+// Tasks are not carried across.
 package call

@@ -71,13 +71,13 @@ func (h *Host) Open(o SessionOptions) (*Session, error) {
 	}
 	s.view.Store(h.build(s, c, h.records(o.Project), who, nil))
 	s.checked.Store(time.Now().UnixNano())
+	h.pool.Join(s.ID, (*peer)(s))
 	h.mu.Lock()
 	h.sessions[s] = true
 	if o.Changed != nil {
 		h.watchers[s] = o.Changed
 	}
 	h.mu.Unlock()
-	h.pool.Join(s.ID, (*peer)(s))
 	s.wantEager(s.view.Load())
 	return s, nil
 }
