@@ -133,6 +133,23 @@ func TestListsThatFail(t *testing.T) {
 	}
 }
 
+// Of a server whose capabilities cannot be read the tools are asked for, and
+// nothing else.
+func TestUnreadableCapabilities(t *testing.T) {
+	for _, capabilities := range []string{"", `{"prompts":{},"Prompts":{}}`} {
+		var asked []string
+		w, f := listing(t, func(_ context.Context, method string) ([]json.RawMessage, bool, int64, error) {
+			asked = append(asked, method)
+			return nil, false, 0, nil
+		})
+		f.info = upstream.Info{Capabilities: []byte(capabilities)}
+		c := w.get(w.approve(w.server())).Catalog()
+		if len(c.Tools) > 1 || len(asked) > 1 || len(asked) == 1 && asked[0] != "tools/list" {
+			t.Errorf("%s: asked %q", capabilities, asked)
+		}
+	}
+}
+
 // Tools are not waited for longer than they take themselves and config.SideListWait;
 // what was late is seen when it comes.
 func TestSlowList(t *testing.T) {
