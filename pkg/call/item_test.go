@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"postern/pkg/catalog"
+	"postern/pkg/config"
 	"postern/pkg/policy"
 )
 
@@ -120,11 +122,13 @@ func TestOnlyOneServer(t *testing.T) {
 // R62, R53: a pattern on the exposed name holds where another name is shown.
 func TestOnlyKeepsPatternsOnExposedNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, strings.Replace(two, `deny: [`, `deny: ["a__echo", `, 1), twoFiles())
-	w.list(false, "a")
-	v := w.agent(&person{}, SessionOptions{Only: "a"}).View()
-	if d := v.Exposed("echo").Decision; d.Verdict != policy.Deny {
-		t.Errorf("echo: %+v", d)
+	exposed := catalog.Exposed("fake", "od.d", config.DefaultNameMax)
+	file := map[string]string{"tools": `[{"name":"od.d","inputSchema":{"type":"object"}}]`}
+	w := newWorld(t, strings.NewReplacer("args: [", "args: [-tools, $WORK/tools, ", `servers: ["*"]`, `servers: ["*"], deny: ["`+exposed+`"]`).Replace(plain), file)
+	w.list(false, "fake")
+	v := w.agent(&person{}, SessionOptions{Only: "fake"}).View()
+	if d := v.Exposed("od.d").Decision; d.Verdict != policy.Deny || d.Reason != policy.DeniedBy {
+		t.Errorf("%s: %+v", exposed, d)
 	}
 }
 
