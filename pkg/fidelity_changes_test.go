@@ -149,6 +149,7 @@ func (f *fidelity) between(old, new pair) {
 		gone = append(gone, removed("request | params, modern agent", "params", name))
 	}
 	f.same("what only a modern agent says", sent, came, gone...)
+	hasNot(f.t, "a legacy server's request", came, "io.modelcontextprotocol/", "inputResponses", "requestState", `"task"`)
 	_, _, m := f.line(new, `{"jsonrpc":"2.0","id":79,"method":"resources/read","params":{"uri":"fake://text","_meta":{$M,"fake/error":{"x":$V,"message":"","code": -32002,"data":$V}}}}`)
 	f.same("no such resource", []byte(f.fill(`{"jsonrpc":"2.0","id":79,"error":{"x":$V,"message":"","code": -32002,"data":$V}}`)), m.Raw, replaced("error -32002 | code", "error", "code"))
 	need := `{"x":$V,"mode":"url","elicitationId":"e","url":"https:\/\/example.com","message":"\u0041"}`
@@ -196,7 +197,9 @@ func (f *fidelity) listening(old, new pair) {
 	const entry = "notification | params._meta.subscriptionId"
 	path := []string{"params", "_meta", "io.modelcontextprotocol/subscriptionId"}
 	named := replaced("notification, updated | uri", "params", "uri")
-	f.same("updated, legacy agent", []byte(line), old.a.ExpectNotification("notifications/resources/updated").Raw, named, removed(entry, path...))
+	heard := old.a.ExpectNotification("notifications/resources/updated").Raw
+	f.same("updated, legacy agent", []byte(line), heard, named, removed(entry, path...))
+	hasNot(f.t, "updated, legacy agent", heard, "subscriptionId")
 	got := new.a.ExpectNotification("notifications/resources/updated").Raw
 	if at, _ := find(got, path); string(at.Of(got)) != listen {
 		f.t.Errorf("updated on %s, not on %s", at.Of(got), listen)

@@ -146,7 +146,9 @@ func (f *fidelity) exchange(p pair, e exchange) {
 	sent, got := f.request(p, e.method, params)
 	there, back := onTheWay(p, e.method)
 	what := fmt.Sprintf("%v: %s", p, e.method)
-	f.same(what, sent, f.came(p, mark), there...)
+	request := f.came(p, mark)
+	f.same(what, sent, request, there...)
+	f.owed(what, p, request, got)
 	want := wire.ResultLine(got.IDBytes(), []byte(f.fill(e.result)))
 	if e.err != "" {
 		want = []byte(`{"jsonrpc":"2.0","id":` + string(got.IDBytes()) + `,"error":` + f.fill(e.err) + `}`)
@@ -155,4 +157,25 @@ func (f *fidelity) exchange(p pair, e exchange) {
 		back = append(back, e.also)
 	}
 	f.same(what+", the answer", want, got.Raw, back...)
+}
+
+// owed is what the eras must say and must not say, changed or not.
+func (f *fidelity) owed(what string, p pair, request []byte, answer wire.Message) {
+	f.t.Helper()
+	for _, name := range []string{"protocolVersion", "clientInfo", "clientCapabilities"} {
+		if _, ok := find(request, []string{"params", "_meta", "io.modelcontextprotocol/" + name}); ok != (p.server == "new") {
+			f.t.Errorf("%s: %s reaches the server: %v", what, name, ok)
+		}
+	}
+	if !answer.Result.Ok() {
+		return
+	}
+	_, kind := find(answer.Raw, []string{"result", "resultType"})
+	_, info := find(answer.Raw, []string{"result", "_meta", "io.modelcontextprotocol/serverInfo"})
+	switch {
+	case p.agent == "new" && (!kind || !info):
+		f.t.Errorf("%s: the answer has resultType: %v, serverInfo: %v", what, kind, info)
+	case p.agent == "old" && p.server == "new" && kind:
+		f.t.Errorf("%s: the answer has resultType", what)
+	}
 }
