@@ -92,6 +92,38 @@ func TestStreamsAreAnsweredAtTheEnd(t *testing.T) {
 	}
 }
 
+// The end of the agent's input ends streams at once: nobody waits for them as for
+// requests that are under way (R80).
+func TestStreamsDoNotHoldUpTheEnd(t *testing.T) {
+	w := newWorld(t, plainConfig, nil)
+	s, _ := w.bare()
+	s.streams, s.revision = newStreams(), ""
+	s.own = newOwnTools(s)
+	out := &sink{open: make(chan struct{})}
+	close(out.open)
+	s.out = pipeTo(out, 1<<20)
+	m, err := wire.Parse([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + introduced("")[1:] + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.message(m, s.send)
+	if !mcptest.Eventually(func() bool { return strings.Contains(out.lines()[0], acked) }) {
+		t.Fatal("not acknowledged")
+	}
+	s.finish()
+	if len(s.open) != 0 || s.ctx.Err() != nil {
+		t.Errorf("%d requests are open at the end", len(s.open))
+	}
+	s.cancel(nil)
+	s.wg.Wait()
+	if err := s.out.Close(mcptest.Bound); err != nil {
+		t.Fatal(err)
+	}
+	if lines := out.lines(); len(lines) != 2 || !strings.Contains(lines[1], `"id":1,"result":`) {
+		t.Errorf("%q", lines)
+	}
+}
+
 // R72: streams share the subscription to a resource. The server hears of the first
 // and of the last; in between nobody loses anything.
 func TestStreamsShareASubscription(t *testing.T) {
@@ -134,8 +166,11 @@ func TestStreamsOfLists(t *testing.T) {
 	if got := shows(t, a.Ask("tools/list", "")); got != "fake__change" {
 		t.Errorf("what it was told of: %s", got)
 	}
-	a.Call("fake__change", `{"templates":[{"uriTemplate":"new://{x}","name":"n"}]}`)
-	hears(t, a, "notifications/resources/list_changed", id, "")
+	a.Ask("resources/templates/list", "")
+	for _, uri := range []string{"new://{x}", "newer://{x}"} {
+		a.Call("fake__change", `{"templates":[{"uriTemplate":"`+uri+`","name":"n"}]}`)
+		hears(t, a, "notifications/resources/list_changed", id, "")
+	}
 	for _, m := range a.Lines() {
 		if m.Kind == wire.Notification && !bytes.Contains(m.Raw, []byte(metaSubscription)) {
 			t.Errorf("outside of any stream: %s", m.Raw)

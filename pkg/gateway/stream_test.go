@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -116,6 +117,25 @@ func TestStreamOfAnAgentThatDoesNotRead(t *testing.T) {
 	close(s.open)
 	if err := out.Close(mcptest.Bound); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// R45: nothing is posted to a stream whose request was cancelled, however soon
+// after that.
+func TestStreamThatIsCancelled(t *testing.T) {
+	s := &sink{open: make(chan struct{})}
+	close(s.open)
+	out := pipeTo(s, 1<<20)
+	ctx, cancel := context.WithCancel(t.Context())
+	st := newStream(&request{id: []byte("1"), ctx: ctx}, out, &filter{})
+	st.take() // acknowledged
+	cancel()
+	st.post("a", "late", nil)
+	if err := out.Close(mcptest.Bound); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.lines(); len(got) != 1 || got[0] != "" || st.take() != nil {
+		t.Errorf("%q", got)
 	}
 }
 
