@@ -156,6 +156,30 @@ func TestElicitationsAreRemembered(t *testing.T) {
 	}
 }
 
+// R72: a call of a session that has left counts as long as the server may be
+// working on it, and its session is told nothing; nor does it want the server up,
+// whatever it still calls.
+func TestCallsOutliveTheirSession(t *testing.T) {
+	c := newCrowd(t, upstream.Info{})
+	begun := c.calls("a b")
+	c.pool.Leave("a")
+	for method, want := range map[string]string{"notifications/vendor/x": "", logMessage: "b c"} {
+		c.server.says(method, `{}`)
+		if got := c.heard(); got != want {
+			t.Errorf("%s is heard by %q, want %q", method, got, want)
+		}
+	}
+	c.answered(begun)
+	c.answered(c.calls("a"))
+	c.pool.Leave("b")
+	c.pool.Leave("c")
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	if b := c.i.berth; b.wanted() || len(b.users) != 0 {
+		t.Errorf("wanted by %d", len(b.users))
+	}
+}
+
 // What names our own listen is taken out of what a modern server says, and the
 // _meta with it if nothing else is there; all other bytes stay (R4).
 func TestOwnSubscriptionIsTakenOut(t *testing.T) {
