@@ -1,6 +1,7 @@
 // Package gateway owns MCP towards agents: it answers initialize and the
-// lists from what is known, sends each tools/call down the line (package call)
-// and brings the answer back as the bytes that the server sent.
+// lists from what is known, sends every other request down the line (package call)
+// and brings the answer back as the bytes that the server sent. Requests and
+// notifications of servers go the other way.
 //
 // A Gateway serves any number of sessions over any connections; it knows
 // nothing of standard input or of the life of the process.
@@ -86,6 +87,9 @@
 //	v                   1; any other number is another format
 //	caller, project     whom it was given to; nobody else can read it
 //	bytes               of the result, so that a torn file is told from a whole one
+//
+// The agent reads on in it with read_result, or reads it whole as the resource
+// postern://results/ID, a text that is the JSON of the result.
 //
 // It is removed after config.ResultLife, or sooner to keep all of them below
 // config.ResultStoreBytes, the oldest first. A file that is not as described is
