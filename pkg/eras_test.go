@@ -229,3 +229,27 @@ func TestQuestionGoesToItsCaller(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsharedStandsWithItsAgent: through the real mcp-serve a server with
+// shared: false works in the directory and language of its agent, a shared one
+// where it was declared, and both end with it (C32, R10).
+func TestUnsharedStandsWithItsAgent(t *testing.T) {
+	h := newHome(t)
+	h.write(".config/postern/mcp.yaml", "version: 1\nservers:\n  own: {command: $FAKE, shared: false, args: [-events, $HOME/events]}\n  all: {command: $FAKE, args: [-events, $HOME/events]}\n"+everything)
+	for i, name := range []string{"one", "two"} {
+		h.write(name+"/x", "")
+		c := h.command("mcp-serve", "--no-project")
+		c.Dir, c.Env = h.path(name), append(h.env, "LANG=xx_"+name)
+		a := mcptest.Start(t, c)
+		a.Initialize()
+		a.Ask("tools/list", "")
+		has(t, "own", a.Call("own__env", ""), `"cwd":"`+h.path(name)+`"`, `"LANG":"xx_`+name+`"`)
+		has(t, "all", a.Call("all__env", ""), `"cwd":"`+h.dir+`"`)
+		if code := a.Close(); code != 0 {
+			t.Errorf("ended with %d", code)
+		}
+		if n := len(mcptest.WaitEvents(t, h.path("events"), "clean", 2*(i+1))); n != 2*(i+1) {
+			t.Errorf("%d servers ended", n)
+		}
+	}
+}
