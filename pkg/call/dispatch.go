@@ -95,7 +95,10 @@ func (c *Call) take(i *pool.Instance, reply upstream.Reply) *Refusal {
 		}
 		c.answer.Parts = parts
 	}
-	c.follow(i, result)
+	if refusal := c.follow(i, result); refusal != nil {
+		c.answer = Answer{}
+		return refusal
+	}
 	if c.method.name == methodTool {
 		c.explainArguments()
 	}
@@ -111,11 +114,11 @@ func (c *Call) result() []byte {
 }
 
 // follow remembers what later requests need to know of a result.
-func (c *Call) follow(i *pool.Instance, result []byte) {
+func (c *Call) follow(i *pool.Instance, result []byte) *Refusal {
 	if result != nil && (c.method.name == methodTool || c.method.name == methodPrompt) {
 		linked(result, func(uri string) { c.session.links.add(c.server.Declared.ID, uri) })
 	}
-	c.followTask(i, result)
+	return c.followTask(i, result)
 }
 
 // bring returns the running instance of a, and notes how long it took to start.

@@ -24,6 +24,7 @@ type tasks struct {
 type task struct {
 	server, tool string
 	modern       bool // of the modern era's extension
+	over         bool
 }
 
 func (t *tasks) get(id string) (task, bool) {
@@ -33,12 +34,17 @@ func (t *tasks) get(id string) (task, bool) {
 	return found, ok
 }
 
-// add remembers a task. An id that another server gave before stays that one's.
+// add remembers a task; false when another server has one of that id, which is not
+// over.
 func (t *tasks) add(id string, of task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if before, ok := t.known[id]; ok {
-		return before.server == of.server
+		if before.server != of.server && !before.over {
+			return false
+		}
+		t.known[id] = of
+		return true
 	}
 	if t.known == nil {
 		t.known = map[string]task{}
@@ -50,6 +56,16 @@ func (t *tasks) add(id string, of task) bool {
 	t.known[id] = of
 	t.oldest = append(t.oldest, id)
 	return true
+}
+
+// end notes that a task is over. It can be asked for as before.
+func (t *tasks) end(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if of, ok := t.known[id]; ok {
+		of.over = true
+		t.known[id] = of
+	}
 }
 
 // page is the ids from the n-th on, the oldest first, and whether there are more.
@@ -86,24 +102,32 @@ func (c *Call) findTask() {
 
 // followTask holds a server that goes on with a task, and lets it go when the task
 // is over and what it came to was handed on.
-func (c *Call) followTask(i *pool.Instance, result []byte) {
+func (c *Call) followTask(i *pool.Instance, result []byte) *Refusal {
 	modern := i.Catalog().Era == upstream.EraModern
+	over := false
 	switch c.method.name {
 	case methodTool:
-		id := ""
-		if c.answer.Parts.Partial && modern == (c.Modern != nil) {
-			id = taskIn(result, modern)
+		if !c.answer.Parts.Partial || modern != (c.Modern != nil) {
+			return nil
 		}
-		if id != "" && c.session.tasks.add(id, task{c.server.Declared.ID, c.name, modern}) {
-			i.Hold(c.session.ID, id)
+		id := taskIn(result, modern)
+		if id == "" {
+			return nil
 		}
+		if !c.session.tasks.add(id, task{server: c.server.Declared.ID, tool: c.name, modern: modern}) {
+			return c.unanswerable("a task whose id is that of another server's task")
+		}
+		i.Hold(c.session.ID, id)
 	case methodTaskResult:
-		i.Release(c.session.ID, c.Exposed)
+		over = true
 	case methodTaskGet, methodTaskCancel:
-		if c.answer.Reply.Error.Ok() || over(result, modern) {
-			i.Release(c.session.ID, c.Exposed)
-		}
+		over = c.answer.Reply.Error.Ok() || ended(result, modern)
 	}
+	if over {
+		c.session.tasks.end(c.Exposed)
+		i.Release(c.session.ID, c.Exposed)
+	}
+	return nil
 }
 
 // taskIn is the id of the task that a result is; "" when it is none.
@@ -129,9 +153,9 @@ func taskIn(result []byte, modern bool) string {
 	return text
 }
 
-// over reports whether a task has come to its end. In the legacy era one that
+// ended reports whether a task has come to its end. In the legacy era one that
 // succeeded still has its result to be fetched.
-func over(result []byte, modern bool) bool {
+func ended(result []byte, modern bool) bool {
 	var at [1]wire.Span
 	if wire.Lookup(result, []string{"status"}, at[:]) != nil {
 		return false

@@ -120,6 +120,23 @@ func TestModernTasks(t *testing.T) {
 	w.refused(w.agent(&person{}, SessionOptions{}), tool("fake__task", `{}`), UpstreamError)
 }
 
+// R72: two servers' tasks with one id could not be told apart.
+func TestTaskOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, two, twoFiles())
+	w.list(false, "a")
+	w.list(false, "b")
+	s := w.agent(&person{}, SessionOptions{})
+	w.answered(s, taskCall("a__never", `{}`))
+	r, _ := w.refused(s, taskCall("b__never", `{}`), UpstreamError)
+	if !strings.Contains(r.Message, "another server's task") || r.AsResult() {
+		t.Errorf("%v", r)
+	}
+	if _, row := w.answered(s, taskRequest(methodTaskCancel, "task-1", nil)); row.Upstream != "a" {
+		t.Errorf("%+v", row)
+	}
+}
+
 // R72: a task whose tool may not be called any more is not asked about either.
 func TestTaskOfADeniedTool(t *testing.T) {
 	t.Parallel()
@@ -144,6 +161,10 @@ func TestTaskMemory(t *testing.T) {
 	}
 	if known.add("5", task{server: "b"}) || !known.add("5", task{server: "a"}) {
 		t.Error("an id went to another server")
+	}
+	known.end("5")
+	if _, ok := known.get("5"); !ok || !known.add("5", task{server: "b"}) || known.add("5", task{server: "a"}) {
+		t.Error("an id that is free again was not given")
 	}
 	ids, more := known.page(config.LinkMemory - 1)
 	if len(ids) != 1 || more || ids[0] != fmt.Sprint(config.LinkMemory) {
