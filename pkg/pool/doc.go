@@ -48,7 +48,8 @@
 //	                             all that use the server, they being one caller's; to
 //	                             each only what its level lets through
 //	elicitation/complete         to the session that the elicitation was put to
-//	tasks, tasks/status          to the session that holds the task
+//	tasks, tasks/status          to the session that holds the task, or that holds it
+//	                             soon: some come before the answer that names it
 //	anything else                to the only session with a call under way
 //
 // What is for nobody is declined, or dropped, and counted. The list_changed three

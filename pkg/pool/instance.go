@@ -11,6 +11,7 @@ import (
 	"postern/pkg/config"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
+	"postern/pkg/wire"
 )
 
 // connection is what the pool needs of an upstream.Client.
@@ -41,15 +42,16 @@ type Instance struct {
 	queue    *queue
 	counted  bool // its end was counted by the breaker; guarded by Pool.mu
 	live     atomic.Pointer[catalog.Catalog]
-	known    [lists]known  // for whoever reads lists: the start, then follow
-	stale    atomic.Uint32 // lists that changed, a bit each
-	relists  chan struct{} // one token: some did
-	modern   atomic.Bool   // the era of the server
-	logs     bool          // it takes logging/setLevel
-	level    level         // that it was told
-	tuning   gate          // held while it is told
-	listens  listens       // of a modern one
-	dropped  atomic.Uint64 // notifications that were for nobody
+	known    [lists]known   // for whoever reads lists: the start, then follow
+	stale    atomic.Uint32  // lists that changed, a bit each
+	relists  chan struct{}  // one token: some did
+	modern   atomic.Bool    // the era of the server
+	logs     bool           // it takes logging/setLevel
+	level    level          // that it was told
+	tuning   gate           // held while it is told
+	listens  listens        // of a modern one
+	dropped  atomic.Uint64  // notifications that were for nobody
+	early    []wire.Message // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
 }
 
 // start spawns the process, shakes hands and reads its lists, all within

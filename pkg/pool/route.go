@@ -112,10 +112,7 @@ func (i *Instance) audience(m wire.Message) []Peer {
 	case resourceUpdated:
 		return i.subscribers(member(params, "uri"))
 	case taskStatus, taskModern:
-		meant = nil
-		if holders := i.holders(member(params, "taskId")); len(holders) == 1 {
-			meant = holders[0].peer
-		}
+		meant = i.toHolder(m)
 	case elicited:
 		if peer, ok := i.remembered(member(params, "elicitationId")); ok {
 			meant = peer

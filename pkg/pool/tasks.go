@@ -1,11 +1,13 @@
 package pool
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"time"
 
 	"postern/pkg/config"
+	"postern/pkg/wire"
 )
 
 // task is one open task of one session; a server may use an id twice.
@@ -25,13 +27,53 @@ func (i *Instance) Hold(session, id string) {
 	}
 }
 
-// hold notes a task; false when the session is not there any more.
+// hold notes a task; false when the session is not there any more. What the server
+// said of the task before goes to the session first.
 func (i *Instance) hold(session, id string) bool {
+	for tries := 0; ; tries++ {
+		early, ok := i.tryHold(session, id, tries == config.EarlyNews)
+		if !ok {
+			return false
+		}
+		for _, m := range early.news {
+			early.peer.Note(i.server, m)
+		}
+		if early.held {
+			return true
+		}
+	}
+}
+
+// early is what a server said of a task before anybody was known to have it.
+type early struct {
+	peer Peer
+	news []wire.Message
+	held bool
+}
+
+// tryHold takes what was said of a task, and notes the task once there is nothing:
+// what comes meanwhile must not be told first. In the end it is noted whatever
+// there is.
+func (i *Instance) tryHold(session, id string, end bool) (e early, ok bool) {
 	p, b := i.pool, i.berth
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || !p.here(session) {
-		return false
+		return e, false
+	}
+	e.peer = p.peers[session]
+	if e.peer != nil {
+		about := func(m wire.Message) bool { return member(m.ParamsBytes(), "taskId") == id }
+		for _, m := range i.early {
+			if about(m) {
+				e.news = append(e.news, m)
+			}
+		}
+		i.early = slices.DeleteFunc(i.early, about)
+		i.dropped.Add(-uint64(len(e.news)))
+	}
+	if len(e.news) > 0 && !end {
+		return e, true
 	}
 	p.user(b, session)
 	b.tasks[task{session, id}] = time.Now().Add(config.TaskLife)
@@ -39,7 +81,28 @@ func (i *Instance) hold(session, id string) bool {
 		delete(b.tasks, b.oldestTask())
 	}
 	p.nudge()
-	return true
+	e.held = true
+	return e, true
+}
+
+// toHolder is the session that has the task which a notification is about. A server
+// may speak of a task before it answers the call that makes it: what is of nobody
+// is kept for whoever holds it soon, and counts as dropped until then.
+func (i *Instance) toHolder(m wire.Message) Peer {
+	i.pool.mu.Lock()
+	defer i.pool.mu.Unlock()
+	id := member(m.ParamsBytes(), "taskId")
+	switch holders := i.holdersOf(id); {
+	case len(holders) == 1:
+		return holders[0].peer
+	case len(holders) == 0 && len(m.Raw) <= config.EarlyBytes:
+		if len(i.early) == config.EarlyNews {
+			i.early = slices.Delete(i.early, 0, 1)
+		}
+		m.Raw = bytes.Clone(m.Raw) // it may lie in a large buffer
+		i.early = append(i.early, m)
+	}
+	return nil
 }
 
 // listenForTasks listens for what is held by now. One under way does for all that
@@ -80,9 +143,14 @@ type holder struct {
 
 // holders is the sessions with a task of this id. More than one means that the
 // server does not tell its tasks apart.
-func (i *Instance) holders(id string) (all []holder) {
+func (i *Instance) holders(id string) []holder {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
+	return i.holdersOf(id)
+}
+
+// holdersOf is holders for who has Pool.mu.
+func (i *Instance) holdersOf(id string) (all []holder) {
 	for t := range i.berth.tasks {
 		if peer := i.pool.peers[t.session]; t.id == id && peer != nil {
 			all = append(all, holder{t.session, peer})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"postern/pkg/config"
+	"postern/pkg/upstream"
 )
 
 // R21, R22: a server with an open task is not idle, for an hour at most, and wanted
@@ -157,4 +158,39 @@ func TestModernTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "its holder is told", func() bool { return strings.Contains(strings.Join(a.told(), "\n"), taskModern+" ") })
+}
+
+// R72: a server that speaks of a task before it answers the call that makes it is
+// heard by the session that holds the task then, in order, and by nobody else. Of
+// what nobody has so much is kept.
+func TestEarlyNewsOfATask(t *testing.T) {
+	c := newCrowd(t, upstream.Info{})
+	begun := c.calls("a b")
+	c.server.says(taskStatus, `{"taskId":"0","status":"lost"}`)
+	for n := range config.EarlyNews {
+		c.server.says(taskStatus, fmt.Sprintf(`{"taskId":"t%d","status":"%d"}`, n%2, n))
+	}
+	c.server.says(taskStatus, `{"taskId":"0","status":"`+strings.Repeat("x", config.EarlyBytes)+`"}`)
+	if got := c.heard(); got != "" {
+		t.Errorf("heard by %q before anybody holds it", got)
+	}
+	dropped := c.i.Info().Dropped
+	c.i.Hold("a", "0")
+	c.i.Hold("b", "t1")
+	c.server.says(taskStatus, `{"taskId":"t1","status":"over"}`)
+	want := taskStatus
+	for n := 1; n < config.EarlyNews; n += 2 {
+		want += fmt.Sprintf(` {"taskId":"t1","status":"%d"}`+"\n"+taskStatus, n)
+	}
+	want += ` {"taskId":"t1","status":"over"}`
+	if got := strings.Join(c.people["b"].told(), "\n"); got != want {
+		t.Errorf("its holder was told\n%s\nnot\n%s", got, want)
+	}
+	if got := c.heard(); got != "" {
+		t.Errorf("heard by %q, too", got)
+	}
+	if got := c.i.Info().Dropped; got != dropped-config.EarlyNews/2 {
+		t.Errorf("%d dropped, then %d", dropped, got)
+	}
+	c.answered(begun)
 }
