@@ -14,9 +14,15 @@ import (
 	"postern/pkg/mcptest"
 )
 
-// TestSDKPeer drives mcp-serve with an independent client of the protocol: it
-// negotiates, lists, calls, hears progress, cancels and ends.
+// TestSDKPeer drives mcp-serve with an independent client of the protocol, in
+// either era: it negotiates, lists, calls, hears progress, cancels and ends.
 func TestSDKPeer(t *testing.T) {
+	for _, version := range []string{"2026-07-28", "2025-11-25"} {
+		t.Run(version, func(t *testing.T) { drive(t, version) })
+	}
+}
+
+func drive(t *testing.T, version string) {
 	h := newHome(t)
 	h.write(".config/postern/mcp.yaml", `version: 1
 servers:
@@ -31,11 +37,11 @@ defaults: {policy: everything, trust_level: 2}
 	client := mcp.NewClient(&mcp.Implementation{Name: "peer", Version: "1"}, &mcp.ClientOptions{
 		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) { steps.Add(1) },
 	})
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: h.command("mcp-serve", "--no-project")}, nil)
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: h.command("mcp-serve", "--no-project")}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := session.InitializeResult(); got.ServerInfo.Name != "postern" || got.Capabilities.Tools == nil {
+	if got := session.InitializeResult(); got.ProtocolVersion != version || got.ServerInfo.Name != "postern" || got.Capabilities.Tools == nil {
 		t.Errorf("initialize: %+v", got)
 	}
 	names := map[string]bool{}
