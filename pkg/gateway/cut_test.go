@@ -234,3 +234,53 @@ func BenchmarkCut(b *testing.B) {
 		})
 	}
 }
+
+// FuzzCutReads: a resource or prompt that is cut is JSON with every member, every
+// element that is no text, and a note behind them; what is shown begins the text.
+func FuzzCutReads(f *testing.F) {
+	long := strings.Repeat("é\\ud83d\\udc1b", 400)
+	for _, s := range []string{
+		`{"contents":[{"uri":"a:b","text":"` + long + `"},{"uri":"a:c","blob":"` + long + `"},{"uri":"a:d","text":""}],"_meta":{"x":1e400}}`,
+		`{"z":1,"messages":[{"role":"user","content":{"type":"text","text":"a"}},{"role":"user","content":{"type":"resource","resource":{"uri":"x:y","text":"` + long + `"}}},{"content":{"type":"image","data":"` + long + `"}}]}`,
+		`{"contents":[7,{"text":"` + long + `"},null]}`,
+		`{"messages":[{"content":["` + long + `"]}]}`,
+	} {
+		f.Add([]byte(s), 1024)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, limit int) {
+		m, err := wire.Parse(append(append([]byte(`{"jsonrpc":"2.0","id":1,"result":`), raw...), '}'))
+		if err != nil || !bytes.Equal(m.ResultBytes(), raw) || limit < 0 || limit > 1<<20 {
+			return
+		}
+		p, ok := partsOf("resources/read", raw, call.ResultParts{})
+		if !ok || p.Partial {
+			return
+		}
+		c := planCut(raw, p, limit, false)
+		if c == nil {
+			return
+		}
+		cut := c.result("postern://results/ID", "NOTE")
+		before, after := proseOf(raw, p), proseOf(cut, p)
+		was, is := before.blocks(raw), after.blocks(cut)
+		if !json.Valid(cut) || !bytes.Contains(is[len(is)-1].raw, []byte(`"NOTE"`)) {
+			t.Fatalf("%s became %s", raw, cut)
+		}
+		if others(was) != others(is) {
+			t.Fatalf("%s became %s", raw, cut)
+		}
+		if text := resultText(raw, p); c.shown > len(text) || c.total != len(text) {
+			t.Fatalf("%d of %d, %d bytes of text", c.shown, c.total, len(text))
+		}
+	})
+}
+
+// others joins the elements that are no text.
+func others(list []block) (joined string) {
+	for _, b := range list {
+		if !b.text.Ok() {
+			joined += string(b.raw) + "\n"
+		}
+	}
+	return joined
+}

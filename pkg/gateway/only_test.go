@@ -122,3 +122,41 @@ servers:
 		t.Error(got)
 	}
 }
+
+// R62: whatever the policy says of exposure, one server alone is shown whole; what
+// the policy does not allow stays hidden.
+func TestOnlyIsWhole(t *testing.T) {
+	long := `{"name":"t","description":"` + strings.Repeat("Long. ", 5000) + `","inputSchema":{"type":"object"}}`
+	w := newWorld(t, `version: 1
+servers:
+  fake: {command: $FAKE, args: [-tools, $WORK/tools.json]}
+policies:
+  p: {servers: ["*"], allow: [read, write], deny: ["fake__hidden"], exposure: lazy, max_description_chars: 20}
+defaults: {policy: p, trust_level: 2}
+`, map[string]string{"tools.json": "[" + long + `,{"name":"hidden","inputSchema":{"type":"object"}}]`})
+	for range 2 { // before and after it was listed
+		a := w.connect(Options{Only: "fake"})
+		a.Initialize()
+		if got := string(a.Ask("tools/list", "")); got != `{"tools":[`+long+`]}` {
+			t.Errorf("%.300s", got)
+		}
+		w.restart()
+	}
+}
+
+// R67: a server that has no tools is worth a line for its prompts and resources.
+func TestInstructionsCountAll(t *testing.T) {
+	w := newWorld(t, `version: 1
+servers:
+  fake: {command: $FAKE, args: [-more, -tools, $WORK/none.json]}
+  bare: {command: $FAKE, args: [-tools, $WORK/none.json]}
+`+allowAll, map[string]string{"none.json": "[]"})
+	a := w.connect(Options{})
+	a.Initialize()
+	a.Ask("tools/list", "")
+	w.restart()
+	got := string(w.connect(Options{}).Initialize())
+	if !strings.Contains(got, `fake: starts at the first call, 0 tools, 2 prompts, 5 resources`) || strings.Contains(got, "bare") {
+		t.Error(got)
+	}
+}
