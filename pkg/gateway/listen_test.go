@@ -178,6 +178,51 @@ func TestStreamsOfLists(t *testing.T) {
 	}
 }
 
+// MB-093, R54: a server that says its list has changed when it has not is not
+// repeated on streams.
+func TestMB093StreamsHearOfChangesOnly(t *testing.T) {
+	w := newWorld(t, moreConfig, nil)
+	a := w.modernAgent(Options{})
+	const filter = `{"toolsListChanged":true,"promptsListChanged":true}`
+	id := listens(a, filter)
+	hears(t, a, acked, id, filter)
+	a.Call("fake__notify", `{"method":"notifications/tools/list_changed","times":5}`)
+	a.Call("fake__change", `{"prompts":[{"name":"new"}]}`)
+	hears(t, a, "notifications/prompts/list_changed", id, "")
+	for _, m := range a.Lines() {
+		if m.Method == "notifications/tools/list_changed" {
+			t.Errorf("%s", m.Raw)
+		}
+	}
+}
+
+// MB-077: streams are told apart by their ids as they are written, a number and a
+// text of the same digits included.
+func TestMB077StreamsKeepTheirIDs(t *testing.T) {
+	w := newWorld(t, moreConfig, nil)
+	a := w.modernAgent(Options{})
+	ids := []string{`7001`, `"7001"`, `9007199254740993`, `""`, `-0`}
+	for _, id := range ids {
+		a.Send(`{"jsonrpc":"2.0","id":` + id + `,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true},` + introduced("")[1:] + `}`)
+		hears(t, a, acked, id, "")
+	}
+	a.Call("fake__change", `{"prompts":[{"name":"new"}]}`)
+	got := map[string]int{}
+	for range ids {
+		raw := string(a.ExpectNotification("notifications/prompts/list_changed").Raw)
+		_, id, _ := strings.Cut(raw, metaSubscription+`":`)
+		got[strings.TrimRight(id, "}")]++
+	}
+	for _, id := range ids {
+		if got[id] != 1 {
+			t.Errorf("%d on the stream %s: %v", got[id], id, got)
+		}
+	}
+	for _, id := range ids {
+		a.Cancel(id, "")
+	}
+}
+
 // A legacy agent of the same connection hears of its lists as ever.
 func TestStreamsBesideTheLegacyEra(t *testing.T) {
 	w := newWorld(t, moreConfig, nil)

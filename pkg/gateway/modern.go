@@ -69,8 +69,13 @@ func introduce(method string, params []byte) (*introduction, *wire.RPCError) {
 	case version != modernRevision:
 		return nil, badVersion(at[0].Of(self))
 	}
-	in := &introduction{client: at[2].Of(self)}
-	in.Capabilities = at[1].Of(self)
+	return described(self, at[1:])
+}
+
+// described reads the rest of an introduction: capabilities, client and level.
+func described(self []byte, at []wire.Span) (*introduction, *wire.RPCError) {
+	in := &introduction{client: at[1].Of(self)}
+	in.Capabilities = at[0].Of(self)
 	switch {
 	case in.Capabilities == nil:
 		return nil, badMeta(metaCapabilities, "is missing")
@@ -78,11 +83,11 @@ func introduce(method string, params []byte) (*introduction, *wire.RPCError) {
 		return nil, badMeta(metaCapabilities, "is not an object")
 	case in.client != nil && !wire.IsObject(in.client):
 		return nil, badMeta(metaClientInfo, "is not an object")
-	case !at[3].Ok():
+	case !at[2].Ok():
 		return in, nil
 	}
-	in.LogLevel, err = wire.Unquote(at[3].Of(self))
-	if err != nil || !isLevel(in.LogLevel) {
+	var err error
+	if in.LogLevel, err = wire.Unquote(at[2].Of(self)); err != nil || !isLevel(in.LogLevel) {
 		return nil, badMeta(metaLogLevel, "is no log level")
 	}
 	return in, nil
