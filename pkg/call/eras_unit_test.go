@@ -202,3 +202,39 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a server answers is read without harm, and what is made of it is JSON.
+func FuzzAnswers(f *testing.F) {
+	for _, seed := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"resource_link","uri":"u"}]}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"messages":[{"content":{"type":"resource_link","uri":"u"}}],"task":{"taskId":"t"},"status":"failed"}}`,
+		`{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"t"}}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32042,"message":"m","data":{"elicitations":[{"message":"a","url":"u","elicitationId":"e"}]}}}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":""}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if m, err := wire.Parse(line); err != nil || m.Kind != wire.Response {
+			return
+		}
+		for _, c := range []*Call{answerOf(t, string(line), nil), answerOf(t, string(line), &Modern{Capabilities: []byte(`{"elicitation":{"url":{}}}`)})} {
+			if refusal := c.translate(c.Modern == nil); refusal != nil {
+				continue
+			}
+			result := c.result()
+			if _, err := wire.Parse(c.answer.Reply.Raw); err != nil || result != nil && !json.Valid(result) {
+				t.Errorf("%s became %s and %s (%v)", line, c.answer.Reply.Raw, result, err)
+			}
+			linked(result, func(uri string) {
+				if uri == "" {
+					t.Error("a link to nothing")
+				}
+			})
+			for _, modern := range []bool{true, false} {
+				taskIn(result, modern)
+				ended(result, modern)
+			}
+		}
+	})
+}
