@@ -190,6 +190,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 			t.Error("a question was answered before anybody answered")
 		}
 	}
+	until(t, "all others are asked", func() bool { return len(p.questions()) == config.MaxQuestions })
 	close(release)
 	all.Wait()
 	for range config.MaxQuestions {
