@@ -111,6 +111,9 @@ type timeoutError struct{ limit time.Duration }
 
 func (e *timeoutError) Error() string { return fmt.Sprintf("--timeout %s is over", e.limit) }
 
+// Unwrap makes it a timeout in the call's row, not a cancellation.
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
+
 // context ends with an interrupt or with --timeout; its cause is what a server
 // is told then.
 func (m *caller) context() (context.Context, context.CancelFunc) {

@@ -25,7 +25,7 @@ func (m *caller) refused(ctx context.Context, r *call.Refusal) error {
 	v := m.session.View()
 	early := r.Step != call.StepDispatch
 	switch {
-	case ctx.Err() != nil && (r.Word == call.Cancelled || r.Word == call.Unavailable):
+	case ctx.Err() != nil && (r.Word == call.Cancelled || r.Word == call.Unavailable || r.Word == call.Timeout):
 		what := "before server " + r.Server + " answered"
 		if r.Tool != "" && m.runs(v, r.Server) {
 			what += "; the call may have happened"

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -38,6 +39,28 @@ func TestMB090CancelOtherMethods(t *testing.T) {
 		}
 		if told := mcptest.WaitEvents(t, w.events, "cancelled", n+1)[n].Data; !strings.Contains(told, `"reason":"enough"`) {
 			t.Errorf("%s: the server was told %s", r.Method, told)
+		}
+	}
+}
+
+// A limit of the caller's own that ran out is a timeout in the answer and in the
+// row, not a cancellation; the server is told which limit it was.
+func TestCallersLimitIsATimeout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plain, nil)
+	s := w.session(false)
+	for n, name := range []string{"never", "slow"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() { // ends when the server has the call
+			mcptest.WaitEvents(t, w.events, "call", n+1)
+			cancel(fmt.Errorf("--timeout 1s is over: %w", context.DeadlineExceeded))
+		}()
+		a, row := w.do(ctx, s, tool("fake__"+name, `{"ms":60000}`))
+		if a.Refusal == nil || a.Refusal.Word != Timeout || row.Outcome != "timeout" || row.Word != "timeout" {
+			t.Errorf("%s: %+v, row %+v", name, a.Refusal, row)
+		}
+		if told := mcptest.WaitEvents(t, w.events, "cancelled", n+1)[n].Data; !strings.Contains(told, "--timeout 1s is over") {
+			t.Errorf("%s: the server was told %s", name, told)
 		}
 	}
 }

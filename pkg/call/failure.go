@@ -22,6 +22,9 @@ func failed(ctx context.Context, s *Server, tool string, err error) *Refusal {
 	} else {
 		r.Word, r.Reason = Cancelled, context.Cause(ctx).Error()
 		r.Message = "the call to " + r.Server + " was cancelled" + mayHaveHappened(err)
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // the caller's own limit
+			r.Word, r.Message = Timeout, "the call to "+r.Server+" was given up: "+r.Reason+mayHaveHappened(err)
+		}
 	}
 	return r
 }
