@@ -105,6 +105,9 @@ func (r *everythingRun) meant(id []byte, heard []wire.Message) []byte {
 
 // timeless is a text without the times and the random ids that the server makes.
 func (r *everythingRun) timeless(text string) string {
+	if len(text) > 1<<20 {
+		return text // bytes of the test's own
+	}
 	text = regexp.MustCompile(`"blob":"[^"]*"`).ReplaceAllStringFunc(text, func(member string) string {
 		blob, err := base64.StdEncoding.DecodeString(member[len(`"blob":"`) : len(member)-1])
 		if err != nil || !bytes.Contains(blob, []byte(" created at ")) {
