@@ -18,7 +18,7 @@ import (
 type asked struct {
 	*session
 	t     *testing.T
-	lines *bufio.Reader
+	lines chan string
 }
 
 func newAsked(t *testing.T) *asked {
@@ -31,16 +31,28 @@ func newAsked(t *testing.T) *asked {
 		r.Close()
 		_ = s.out.Close(mcptest.Bound)
 	})
-	return &asked{session: s, t: t, lines: bufio.NewReader(r)}
+	a := &asked{session: s, t: t, lines: make(chan string)}
+	go func() { // ends with the test, which closes the pipe
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			select {
+			case a.lines <- lines.Text():
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	return a
 }
 
 func (a *asked) line() string {
 	a.t.Helper()
-	line, err := a.lines.ReadString('\n')
-	if err != nil {
-		a.t.Fatal(err)
+	select {
+	case line := <-a.lines:
+		return line
+	case <-time.After(mcptest.Bound):
+		a.t.Fatal("no line")
+		return ""
 	}
-	return strings.TrimSuffix(line, "\n")
 }
 
 func (a *asked) says(line string) {

@@ -160,3 +160,17 @@ servers:
 		t.Error(got)
 	}
 }
+
+// MB-090: not even an initialize that waits for its server can be cancelled.
+func TestMB090InitializeIsAnswered(t *testing.T) {
+	w := newWorld(t, `version: 1
+servers:
+  fake: {command: $FAKE, args: [-info, '{"name":"late"}', -fault, start-delay=500ms]}
+`+allowAll, nil)
+	a := w.connect(Options{Only: "fake"})
+	a.Send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+	a.Cancel(`"i"`, "no")
+	if got := string(a.Expect(`"i"`).ResultBytes()); !strings.Contains(got, `"serverInfo":{"name":"late"}`) {
+		t.Error(got)
+	}
+}

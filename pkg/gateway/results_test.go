@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"postern/pkg/config"
+	"postern/pkg/mcptest"
 )
 
 var aResult = []byte(`{"content":[{"type":"text","text":"x"}]}`)
@@ -197,5 +198,34 @@ func TestResultsOfAnotherProject(t *testing.T) {
 		if got := string(b.Call(readResultName, `{"id":"`+id+`"}`)); !strings.Contains(got, c.text) {
 			t.Errorf("%+v: %.200s", c.o, got)
 		}
+	}
+}
+
+// R69: as a resource too a kept result is for whom it was given to, and for whom
+// the policy lets read it.
+func TestKeptResultsAsResources(t *testing.T) {
+	w := newWorld(t, `version: 1
+servers:
+  fake: {command: $FAKE}
+policies:
+  all: {servers: ["*"], allow: [read]}
+  less: {servers: ["*"], allow: [read], deny: ["gateway/read_result"]}
+defaults: {policy: all, trust_level: 2}
+`, nil)
+	mine, others := keep(t, w.g.results, owner{}, aResult), keep(t, w.g.results, owner{Project: "/other"}, aResult)
+	a, b := w.connect(Options{}), w.connect(Options{Policy: "less"})
+	a.Initialize()
+	b.Initialize()
+	read := func(agent *mcptest.Agent, id string) string {
+		return string(agent.Expect(agent.Request("resources/read", `{"uri":"`+resultScheme+id+`"}`)).Raw)
+	}
+	if got := read(a, mine); !strings.Contains(got, `"mimeType":"application/json","text":"{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}"`) {
+		t.Error(got)
+	}
+	if got := read(a, others); !strings.Contains(got, `"code":-32002`) {
+		t.Error(got)
+	}
+	if got := read(b, mine); !strings.Contains(got, `"word":"policy_denied"`) {
+		t.Error(got)
 	}
 }
