@@ -157,6 +157,9 @@ func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
 	again := *c.tool
 	again.Def = live
 	again.Decision = c.view.decide(s, live)
+	if c.view.lacks(&again) {
+		return nil, c.gone()
+	}
 	c.tool, c.decision = &again, again.Decision
 	if r := decide(ctx, c); r != nil {
 		return nil, r.at(StepDecide)
@@ -172,7 +175,7 @@ func (c *Call) ready(ctx context.Context) (*pool.Instance, *Refusal) {
 
 // gone refuses what the running server does not list any more.
 func (c *Call) gone() *Refusal {
-	c.view = c.session.renew() // so that only names that are left are offered
+	c.renew() // so that only names that are left are offered
 	return c.unknown(c.server, c.name).at(StepResolve)
 }
 

@@ -28,6 +28,8 @@ func (c *Call) findTool() {
 		t = c.server.byName(c.Tool)
 	}
 	switch {
+	case t != nil && c.view.lacks(t): // as if it were not there
+		c.server, c.name = t.Server, t.Def.Name
 	case t != nil:
 		c.tool = t
 		c.is(t.Server, t.Def.Name, t.Decision)

@@ -116,11 +116,24 @@ func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 // begin is a call before its first step.
 func (s *Session) begin(r Request) *Call {
 	now := time.Now()
-	return &Call{
-		Request: r, method: methodOf(r.Method), session: s, view: s.View(),
+	c := &Call{
+		Request: r, method: methodOf(r.Method), session: s,
 		arguments: argumentsOf(r.Params), times: times{begin: now},
 	}
+	c.see(s.View())
+	return c
 }
+
+// see has the call judged by a view, as its era has it.
+func (c *Call) see(v *View) {
+	if c.Modern != nil {
+		v = v.Modern()
+	}
+	c.view = v
+}
+
+// renew looks at everything again.
+func (c *Call) renew() { c.see(c.session.renew()) }
 
 func (c *Call) walk(ctx context.Context) *Refusal {
 	for _, step := range Line() {

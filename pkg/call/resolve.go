@@ -22,7 +22,7 @@ func resolve(ctx context.Context, c *Call) *Refusal {
 	}
 	c.find()
 	if c.server != nil && c.session.host.pool.Running(c.server.running()) == nil {
-		c.view = c.session.renew() // R90: what is about to be started is looked at first
+		c.renew() // R90: what is about to be started is looked at first
 		c.find()
 	}
 	if c.server == nil {
@@ -133,6 +133,6 @@ func (c *Call) list(ctx context.Context, s *Server, name string) *Refusal {
 	if err != nil {
 		return failed(ctx, s, name, err)
 	}
-	c.view = c.session.renew()
+	c.renew()
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type View struct {
 	items   items
 	byID    map[string]*Server
 	only    string // the one server of this session; "" = all (R62)
+	modern  *View  // of requests of the modern era; the view itself where they see the same
 }
 
 // Server is one declaration as this session sees it.
@@ -61,6 +63,21 @@ func (t *Tool) Visible() bool {
 	return t.Decision.Verdict != policy.Deny && !t.Shadowed && t.Server.Usable()
 }
 
+// needsTask reports whether the tool is called as a task of the legacy era alone,
+// which no request of the modern one can (R73).
+func (t *Tool) needsTask() bool { return t.Def.TaskOnly && !t.Server.modern() }
+
+// Modern is the view of a request of the modern era: without the tools that only
+// the legacy one can call.
+func (v *View) Modern() *View { return v.modern }
+
+// Shows reports whether the tool is there for the agent: visible, and callable in
+// the era of the view (R54).
+func (v *View) Shows(t *Tool) bool { return t.Visible() && !v.lacks(t) }
+
+// lacks reports whether the era of the view cannot call the tool.
+func (v *View) lacks(t *Tool) bool { return v.modern == v && t.needsTask() }
+
 // Usable reports whether calls to the server can be made at all.
 func (s *Server) Usable() bool {
 	return s.Declared.Enabled && s.Status == trust.Trusted && s.changed == nil
@@ -71,7 +88,7 @@ func (v *View) VisibleTools() []*Tool {
 	var out []*Tool
 	for _, s := range v.Servers {
 		for _, t := range s.Tools {
-			if t.Visible() {
+			if v.Shows(t) {
 				out = append(out, t)
 			}
 		}
@@ -168,8 +185,14 @@ func (h *Host) build(session *Session, c *config.Config, records *trust.Records,
 		v.byID[d.ID] = s
 	}
 	h.readAll(v)
+	v.modern = v
 	for _, s := range v.Servers {
 		v.expose(s, h)
+	}
+	if slices.ContainsFunc(v.Servers, func(s *Server) bool { return slices.ContainsFunc(s.Tools, (*Tool).needsTask) }) {
+		other := *v
+		other.modern = &other
+		v.modern = &other
 	}
 	return v
 }

@@ -22,7 +22,10 @@ type Tool struct {
 	// ReadOnly means that the annotations say readOnlyHint:true. It is a claim of
 	// the server (R51); whoever decided by a recorded one decides again once the
 	// running server has shown its list (R40).
-	ReadOnly    bool
+	ReadOnly bool
+	// TaskOnly means that execution says taskSupport:"required": in the era that
+	// has that, nobody can call it but as a task.
+	TaskOnly    bool
 	Title       string // "" when there is none that can be read
 	Description string
 
@@ -44,13 +47,14 @@ const (
 	atInput
 	atOutput
 	atAnnotations
+	atExecution
 	toolMembers
 )
 
 // parseTool reads a definition. With an error the Tool holds the name alone, if
 // that much was readable.
 func parseTool(raw []byte) (Tool, error) {
-	names := [toolMembers]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+	names := [toolMembers]string{"name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution"}
 	var at [toolMembers]wire.Span
 	if err := wire.Lookup(raw, names[:], at[:]); err != nil {
 		return Tool{Name: nameOf(raw)}, err
@@ -73,6 +77,7 @@ func parseTool(raw []byte) (Tool, error) {
 		return Tool{Name: name}, err
 	}
 	t.readAnnotations(at[atAnnotations].Of(raw))
+	t.readExecution(at[atExecution].Of(raw))
 	return t, nil
 }
 
@@ -143,6 +148,14 @@ func (t *Tool) readAnnotations(raw []byte) {
 	if t.Title == "" {
 		t.Title = lenient(at[1].Of(raw))
 	}
+}
+
+func (t *Tool) readExecution(raw []byte) {
+	var at [1]wire.Span
+	if len(raw) == 0 || wire.Lookup(raw, []string{"taskSupport"}, at[:]) != nil {
+		return
+	}
+	t.TaskOnly = lenient(at[0].Of(raw)) == "required"
 }
 
 // Digest is "sha256:" and the hash of the whole definition as sent, in canonical

@@ -250,3 +250,27 @@ func TestDigest(t *testing.T) {
 		seen[got] = tool
 	}
 }
+
+// Only a server that says so needs a task for a tool; what cannot be read says
+// nothing.
+func TestTaskSupport(t *testing.T) {
+	for execution, want := range map[string]bool{
+		`{"taskSupport":"required"}`:                           true,
+		`{"x":1,"taskSupport":"req\u0075ired"}`:                true,
+		`{"taskSupport":"optional"}`:                           false,
+		`{"taskSupport":"Required"}`:                           false,
+		`{"taskSupport":true}`:                                 false,
+		`{"taskSupport":"required","taskSupport":"forbidden"}`: false,
+		`{"tasksupport":"required"}`:                           false,
+		`{}`:                                                   false,
+		`null`:                                                 false,
+		`"required"`:                                           false,
+	} {
+		if tool := one(t, `{"name":"a","inputSchema":{"type":"object"},"execution":`+execution+`}`); tool.TaskOnly != want {
+			t.Errorf("execution %s: a task is needed: %v", execution, tool.TaskOnly)
+		}
+	}
+	if one(t, `{"name":"a","taskSupport":"required","inputSchema":{"type":"object"}}`).TaskOnly {
+		t.Error("what stands outside execution was believed")
+	}
+}

@@ -33,7 +33,7 @@ func (s *session) announceChanges() {
 			return
 		case <-timer.C:
 		}
-		o := s.offer()
+		o := s.offer(false)
 		s.warm(o)
 		s.tell(s.streams.all()...)
 		for _, group := range s.differing(o) {

@@ -15,7 +15,7 @@ func (s *session) advertise(r *request, _ wire.Message) {
 	if s.unheard() {
 		s.awaitDiscovery(r.ctx)
 	}
-	offered := s.offer()
+	offered := s.offer(true)
 	versions, _ := json.Marshal(supportedVersions()) // strings only: cannot fail
 	var o object
 	o.raw("supportedVersions", versions)

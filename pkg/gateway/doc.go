@@ -50,7 +50,8 @@
 //	answer to a question   id                  that of the question
 //	list                   name, uri           the exposed name (R60) or URI (R61)
 //	list                   the list            merged over servers, cut in own pages (R71); in lazy exposure the
-//	                                           gateway's own tools stand in for all tools (R63)
+//	                                           gateway's own tools stand in for all tools (R63); a legacy server's tools that
+//	                                           need a task are left out for a modern agent (R73)
 //	list, tools            inputSchema         "type":"object" inserted where the root lacks it (C72)
 //	list                   strings             a credential that the server was given (C31)
 //	list, tools            description         cut at a sentence to max_description_chars (R63)

@@ -32,18 +32,22 @@ func (s *session) exposure(v *call.View) call.Exposure {
 	return e
 }
 
-// offer is what there is now; it is computed once a view (R54).
-func (s *session) offer() *offer {
-	view := s.calls.View()
-	s.mu.Lock()
-	last, decided := s.last, s.decided
-	s.mu.Unlock()
-	if last != nil && last.view == view {
-		return last
+// offer is what there is now for requests of an era; it is computed once a view
+// (R54).
+func (s *session) offer(modern bool) *offer {
+	view, last := s.calls.View(), &s.last[0]
+	if other := view.Modern(); modern && other != view {
+		view, last = other, &s.last[1]
 	}
-	o := s.build(view, decided)
 	s.mu.Lock()
-	s.last = o
+	o, decided := *last, s.decided
+	s.mu.Unlock()
+	if o != nil && o.view == view {
+		return o
+	}
+	o = s.build(view, decided)
+	s.mu.Lock()
+	*last = o
 	s.mu.Unlock()
 	return o
 }
@@ -76,7 +80,7 @@ func (s *session) build(v *call.View, decided string) *offer {
 	o.lists[resourceList].show(v.VisibleResources())
 	o.lists[templateList].show(v.VisibleTemplates())
 	for k := range listKinds {
-		o.lists[k].seal(k)
+		o.lists[k].seal()
 	}
 	return o
 }

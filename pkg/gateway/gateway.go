@@ -151,7 +151,7 @@ type session struct {
 	level     string              // of logging/setLevel; "" before
 	declared  []byte              // capabilities of the agent, as it wrote them in initialize
 	discovery <-chan struct{}     // closed when the discovery of this session is over
-	last      *offer              // last computed
+	last      [2]*offer           // last computed, of either era
 	listed    [listKinds]string   // digests of the lists that the agent was shown or told of last; "" = none
 	decided   string              // full or lazy, which is what auto means since the first tools/list; "" before
 }

@@ -57,7 +57,7 @@ func (s *session) tell(streams ...*stream) {
 	if len(streams) == 0 {
 		return
 	}
-	o := s.offer()
+	o := s.offer(true)
 	s.mu.Lock()
 	shown := s.listed
 	s.mu.Unlock()

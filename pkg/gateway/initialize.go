@@ -91,7 +91,7 @@ func (s *session) unheard() bool {
 // welcome is the result of initialize. It writes JSON itself: encoding/json would
 // spell the brackets of the instructions as escapes.
 func (s *session) welcome(revision string) []byte {
-	o := s.offer()
+	o := s.offer(false)
 	s.wg.Go(func() { s.guard(func() { s.warm(o) }) }) // ends with the last index, some milliseconds a server
 	result := object{}
 	result.text("protocolVersion", revision)

@@ -23,7 +23,7 @@ func instructions(v *call.View, mode string) string {
 	var named [][]string
 	for _, s := range v.Servers {
 		if line := serverLine(v, s); line != "" {
-			lines, named = append(lines, line), append(named, ownNames(s))
+			lines, named = append(lines, line), append(named, ownNames(v, s))
 		}
 	}
 	if len(lines) == 0 {
@@ -54,9 +54,9 @@ func instructions(v *call.View, mode string) string {
 
 // ownNames are the visible tools of a server as they stand behind its id; one
 // whose exposed name is not made so simply stands in full.
-func ownNames(s *call.Server) (names []string) {
+func ownNames(v *call.View, s *call.Server) (names []string) {
 	for _, t := range s.Tools {
-		if t.Visible() {
+		if v.Shows(t) {
 			names = append(names, strings.TrimPrefix(t.Exposed, s.Declared.ID+"__"))
 		}
 	}
@@ -113,7 +113,7 @@ func serverLine(v *call.View, s *call.Server) string {
 func offerings(v *call.View, s *call.Server) string {
 	tools := 0
 	for _, t := range s.Tools {
-		if t.Visible() {
+		if v.Shows(t) {
 			tools++
 		}
 	}

@@ -45,7 +45,7 @@ func (s *session) listen(r *request, m wire.Message) {
 // begin notes what the agent knows of the lists: what it was shown, and else what
 // is there now.
 func (s *session) begin(st *stream) {
-	o := s.offer()
+	o := s.offer(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for k := range listKinds {
@@ -57,7 +57,7 @@ func (s *session) begin(st *stream) {
 
 // promised is those of the groups whose changes the capabilities speak of.
 func (s *session) promised(groups []string) (kept []string) {
-	capabilities := s.modernCapabilities(s.offer().view)
+	capabilities := s.modernCapabilities(s.offer(true).view)
 	for _, group := range groups {
 		var at, in [1]wire.Span
 		_ = wire.Lookup(capabilities, []string{group}, at[:]) // nothing that can be read: no promise

@@ -39,12 +39,11 @@ func (k listKind) group() string {
 // sealed.
 type list struct {
 	items  [][]byte // definitions
-	digest string   // of all items, and of what they are
+	digest string   // of all items
 }
 
-func (l *list) seal(k listKind) {
+func (l *list) seal() {
 	sum := sha256.New()
-	sum.Write([]byte(k.member()))
 	for _, item := range l.items {
 		sum.Write(item)
 	}
@@ -56,7 +55,7 @@ func (l *list) seal(k listKind) {
 func (s *session) showList(k listKind) func(*request, wire.Message) {
 	return func(r *request, m wire.Message) {
 		s.awaitDiscovery(r.ctx)
-		o := s.offer()
+		o := s.offer(r.modern != nil)
 		l := &o.lists[k]
 		start, err := l.position(m.ParamsBytes())
 		if err != nil {

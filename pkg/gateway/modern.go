@@ -176,7 +176,7 @@ func (s *session) meet(in *introduction) {
 	}
 	if first {
 		s.discover()
-		o := s.offer()
+		o := s.offer(true)
 		s.wg.Go(func() { s.guard(func() { s.warm(o) }) }) // ends with the last index, some milliseconds a server
 	}
 }

@@ -99,7 +99,7 @@ func findTools(v *call.View, q searching) (found []*call.Tool) {
 		}
 		p := catalog.Part{Names: make([]string, len(s.Tools))}
 		for i, t := range s.Tools {
-			if t.Visible() {
+			if v.Shows(t) {
 				p.Names[i] = t.Exposed
 				if q.query == "" {
 					found = append(found, t)
