@@ -160,16 +160,6 @@ func without(raw []byte, path []string) []byte {
 	return wire.Splice(raw, wire.Edit{Span: wire.Span{Start: from, End: to}})
 }
 
-// all is several changes of one entry.
-func all(changes ...change) change {
-	return change{changes[0].entry, func(sent, came []byte) ([]byte, []byte) {
-		for _, one := range changes {
-			sent, came = one.undo(sent, came)
-		}
-		return sent, came
-	}}
-}
-
 // The tools of this test tell what they are for.
 func TestLedger(t *testing.T) {
 	tests := []struct {
