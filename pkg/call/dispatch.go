@@ -94,6 +94,7 @@ func (c *Call) take(i *pool.Instance, reply upstream.Reply) *Refusal {
 			return malformed(c.server, c.name, problem)
 		}
 		c.answer.Parts = parts
+		c.checkOutput(result)
 	}
 	if refusal := c.follow(i, result); refusal != nil {
 		c.answer = Answer{}

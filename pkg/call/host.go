@@ -51,6 +51,7 @@ type Host struct {
 	secrets    *secret.Store
 	spec       map[string]string
 	warned     map[string]bool
+	remarked   map[string]bool // tools, see remark
 }
 
 // OpenHost prepares a host. It starts no server and creates only the

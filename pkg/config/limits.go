@@ -134,6 +134,9 @@ const (
 	RefusalLogWait     = 100 * time.Millisecond // a refusal's row is waited for so long (C81)
 	LogFlush           = 2 * time.Second        // the log's queue at the end of a process
 	MaxReturnedSchema  = 8 << 10                // a schema given back with refused arguments (R41)
+	WarnedTools        = 100                    // tools whose results the operator is told about, one line each
+	WarnedMembers      = 32                     // of a result that are looked for, for that
+	WarnedNameChars    = 200                    // of what is missing in that line
 	AgentMessageBytes  = 4 << 20                // one message of an agent (R1)
 	AgentQueueBytes    = 64 << 20               // unwritten bytes towards one agent: a stopped agent is not dead (R6)
 	SessionCalls       = 1024                   // requests of one session under way
