@@ -147,8 +147,10 @@ func TestSignals(t *testing.T) {
 			t.Errorf("%v: %q", sig, got)
 		}
 	}
-	k.signal(k.child, syscall.SIGSTOP)
-	waitState(t, k.child, "T")
+	// Each signal that the keeper hands down has a CONT behind it, which may be late.
+	if !mcptest.Eventually(func() bool { k.signal(k.child, syscall.SIGSTOP); return state(k.child) == 'T' }) {
+		t.Fatalf("process %d does not stop", k.child)
+	}
 	k.signal(k.keeper(), syscall.SIGTERM)
 	if got := k.line(); got != "handed" {
 		t.Errorf("%q", got)
