@@ -24,6 +24,11 @@ func questions() []question {
 		{"roots/list", ``, `"error":{"message":"no","code":-32603}`},
 		{"sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"","x":$V}}],"maxTokens":1.0,"temperature":0,"metadata":$V,"tools":[$V],"x":$V,"_meta":{"progressToken":"\u0074\/"}}`,
 			`"result":{"role":"assistant","content":[{"type":"tool_use","input":$V}],"model":"","stopReason":"","x":$V}`},
+		{"elicitation/create", `{"x":$V,"task":{"ttl":1.0,"x":$V},"message":"\u0041sk"}`, `"result":{"task":{"taskId":"\u0074-1","status":"working","ttl":null,"x":$V},"x":$V}`},
+		{"tasks/get", `{"taskId":"t-\u0031","x":$V}`, `"result":{"taskId":"t-1","status":"input_required","x":$V}`},
+		{"tasks/result", `{"x":$V,"taskId":"t-1"}`, `"result":{"action":"accept","content":$V,"_meta":{"io.modelcontextprotocol\/related-task":{"taskId":"t-1"},"x":$V}}`},
+		{"tasks/cancel", `{"taskId":"t-1","x":$V}`, `"error":{"code":-32602,"message":"","data":$V}`},
+		{"tasks/list", `{"cursor":"","x":$V}`, `"result":{"x":$V,"tasks":[{"x":$V,"taskId":"t-1"} ],"nextCursor":"\u0041"}`},
 	}
 }
 
@@ -33,6 +38,7 @@ func (f *fidelity) talk(t *testing.T, p pair) {
 	for _, q := range questions() {
 		f.ask(p, q)
 	}
+	f.othersTasks(p)
 	f.withdrawn(p)
 	f.heard(p)
 	f.told(p)
@@ -64,6 +70,21 @@ func (f *fidelity) ask(p pair, q question) {
 	answer := f.fill(`{"vendor":[1.0],` + q.answer + ` ,"id":` + string(got.IDBytes()) + `,` + mark + `, "jsonrpc":"2.0"}`)
 	p.a.Send(answer)
 	f.same(what+", the answer", []byte(answer), f.came(p, mark), replaced("answer to a question | id", "id"))
+	p.a.Expect(id)
+}
+
+// othersTasks is a list of tasks of which some are of another server's questions.
+func (f *fidelity) othersTasks(p pair) {
+	f.t.Helper()
+	id := p.a.Request("tools/call", mcptest.CallParams(p.name("ask"), `{"method":"tasks/list"}`))
+	q := p.a.ExpectRequest("tasks/list")
+	f.rows++
+	mark := fmt.Sprintf(`"vendor/row":"r%d"`, f.rows)
+	answer := f.fill(`{"jsonrpc":"2.0","result":{"tasks":[ {"taskId":"t-2","x":$V}, {"x":$V,"taskId":"t-1"} ],` + mark + `,"x":$V},"id":` + string(q.IDBytes()) + `}`)
+	p.a.Send(answer)
+	want := strings.Replace(answer, f.fill(`[ {"taskId":"t-2","x":$V}, {"x":$V,"taskId":"t-1"} ]`), f.fill(`[{"x":$V,"taskId":"t-1"}]`), 1)
+	f.same(p.String()+": others' tasks", []byte(answer), f.came(p, mark),
+		taken("answer to a question, tasks/list | tasks", func([]byte) []byte { return []byte(want) }), replaced("answer to a question | id", "id"))
 	p.a.Expect(id)
 }
 
@@ -118,14 +139,14 @@ func (f *fidelity) heard(p pair) {
 // told are the notifications of the agent.
 func (f *fidelity) told(p pair) {
 	f.t.Helper()
-	methods := []string{"notifications/roots/list_changed"}
+	methods := []string{"notifications/roots/list_changed", "notifications/tasks/status"}
 	if p.only {
 		methods = append(methods, "notifications/vendor/any")
 	}
 	for _, method := range methods {
 		f.rows++
 		mark := fmt.Sprintf(`"vendor/row":"r%d"`, f.rows)
-		sent := wire.NotificationLine(method, []byte(f.fill(`{"x":$V,"_meta":{`+mark+`}}`)))
+		sent := wire.NotificationLine(method, []byte(f.fill(`{"x":$V,"taskId":"t-1","_meta":{`+mark+`}}`)))
 		p.a.Send(string(sent))
 		f.same(p.String()+": "+method, sent, f.came(p, mark))
 	}

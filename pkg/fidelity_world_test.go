@@ -39,6 +39,9 @@ const modernMeta = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.m
 
 const agentCapabilities = `{"roots":{"listChanged":true},"sampling":{"tools":{}},"elicitation":{"form":{},"url":{}}}`
 
+// agentTasks is the tasks of the agent's own, as the end of its capabilities.
+const agentTasks = `,"tasks":{"list":{},"cancel":{},"requests":{"elicitation":{"create":{}},"sampling":{"createMessage":{}}},"x":1.0}}`
+
 func newFidelity(t *testing.T) *fidelity {
 	t.Helper()
 	value, err := os.ReadFile("testdata/fidelity/value.json")
@@ -74,7 +77,7 @@ func (f *fidelity) open(p pair) pair {
 	}
 	p.a = f.h.connect(o)
 	if p.agent == "old" {
-		p.a.InitializeAs("2025-11-25", agentCapabilities)
+		p.a.InitializeAs("2025-11-25", agentCapabilities[:len(agentCapabilities)-1]+agentTasks)
 		p.a.Ask("tools/list", "")
 	} else {
 		p.a.Ask("tools/list", `{"_meta":{`+modernMeta+`}}`)

@@ -24,8 +24,8 @@
 //
 // What a server asks goes to the Agent of the session that it is about, if the
 // agent declared that it answers such and this server may ask it: elicitations of
-// every server, with its id before the message; roots and sampling of a server
-// that is this session's alone. While a person is asked, no call of the session
+// every server, with its id before the message; roots, sampling, and the tasks that
+// the agent made of its questions, of a server that is this session's alone. While a person is asked, no call of the session
 // comes nearer to its max_timeout (R44).
 //
 // # Between the eras

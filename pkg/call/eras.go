@@ -27,7 +27,7 @@ func (m method) mayNeedInput() bool {
 // client.
 func (c *Call) speakModern(call *upstream.Call) {
 	if c.Modern == nil {
-		call.Capabilities = c.session.legacyCapabilities(c.server.Declared)
+		call.Capabilities = c.session.capabilities(c.server.Declared, false)
 		return
 	}
 	call.Capabilities = modernCapabilities(c.Modern.Capabilities, c.server.Declared)
@@ -62,22 +62,27 @@ func without(object []byte, values ...wire.Span) []byte {
 	return wire.Splice(object, wire.Removals(object, values...)...)
 }
 
-// legacyCapabilities is what the agent declared in initialize, as far as this
-// server may use it (R16).
-func (s *Session) legacyCapabilities(d *config.Server) []byte {
-	names := [3]string{"elicitation", "roots", "sampling"}
-	n := 3
-	switch {
-	case d.Shared:
-		n = 1
-	case !d.Sampling:
-		n = 2
+// capabilities is what the agent declared in initialize, as far as this server may
+// use it (R16); tasks are another thing in the modern era.
+func (s *Session) capabilities(d *config.Server, legacy bool) []byte {
+	names := []string{"elicitation"}
+	if !d.Shared {
+		names = append(names, "roots")
+		if d.Sampling {
+			names = append(names, "sampling")
+		}
+		if legacy {
+			names = append(names, memberTasks)
+		}
 	}
 	out := []byte{'{'}
-	for _, name := range names[:n] {
+	for _, name := range names {
 		value := s.declared(name)
 		if value == nil {
 			continue
+		}
+		if name == memberTasks {
+			value = tasksFor(d, value)
 		}
 		if len(out) > 1 {
 			out = append(out, ',')

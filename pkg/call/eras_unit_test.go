@@ -184,7 +184,7 @@ func TestCapabilities(t *testing.T) {
 		{model, `{"elicitation":{"form":{},"url":{}},"roots":{"listChanged":true},"sampling":{"tools":{}}}`, declared},
 	} {
 		s := &Session{o: SessionOptions{Agent: &person{capabilities: declared}}}
-		if got := s.legacyCapabilities(c.server); string(got) != c.legacy {
+		if got := s.capabilities(c.server, true); string(got) != c.legacy {
 			t.Errorf("legacy: %s, want %s", got, c.legacy)
 		}
 		if got := modernCapabilities([]byte(declared), c.server); string(got) != c.modern {
@@ -192,7 +192,7 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	for _, s := range []*Session{{}, {o: SessionOptions{Agent: &person{}}}, {o: SessionOptions{Agent: &person{capabilities: declared, modern: true}}}} {
-		if got := s.legacyCapabilities(model); string(got) != "{}" {
+		if got := s.capabilities(model, true); string(got) != "{}" {
 			t.Errorf("nobody declared %s", got)
 		}
 	}

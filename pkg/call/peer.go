@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"context"
 
 	"postern/pkg/config"
 	"postern/pkg/policy"
@@ -15,7 +16,7 @@ type peer Session
 func (p *peer) session() *Session { return (*Session)(p) }
 
 // Capabilities is what is declared to a server that serves this session alone.
-func (p *peer) Capabilities(d *config.Server) []byte { return p.session().legacyCapabilities(d) }
+func (p *peer) Capabilities(d *config.Server) []byte { return p.session().capabilities(d, true) }
 
 // Modern reports whether the agent speaks the modern era.
 func (p *peer) Modern() bool { return p.o.Agent != nil && p.o.Agent.Modern() }
@@ -33,7 +34,11 @@ func (p *peer) Ask(d *config.Server, q *upstream.Question) {
 	s := p.session()
 	method := q.Message.Method
 	params, problem := s.question(d, method, q.Message.ParamsBytes())
-	if problem != "" || !s.takePlace() {
+	switch {
+	case problem == noAgentTask:
+		q.Answer(noTask())
+		return
+	case problem != "" || !s.takePlace():
 		q.Decline()
 		return
 	}
@@ -41,11 +46,32 @@ func (p *peer) Ask(d *config.Server, q *upstream.Question) {
 	go s.host.contain("a question of server "+d.ID, func() { // ends with Agent.Ask, which ends with q's context and with the session
 		defer s.leavePlace()
 		defer q.Decline() // does nothing after an answer
+		s.relay(ctx, d, q, params)
+	})
+}
+
+// relay puts a question to the agent and hands its answer to the server.
+func (s *Session) relay(ctx context.Context, d *config.Server, q *upstream.Question, params []byte) {
+	method := q.Message.Method
+	if d.Shared || objectIn(params, "task") == nil {
 		m, err := s.asked(ctx, method, params, q.Progress)
+		if err == nil && method == methodTaskList {
+			m = s.agentTasks.listed(d.ID, m)
+		}
 		if err == nil {
 			q.Answer(m)
 		}
-	})
+		return
+	}
+	id, answer := "", func() {}
+	s.agentTasks.begin()
+	defer func() {
+		srv := s.View().Server(d.ID)
+		s.agentTasks.end(d.ID, id, answer, func(status []byte) { s.notify(srv, false, agentTaskStatus, status) })
+	}()
+	if m, err := s.asked(ctx, method, params, q.Progress); err == nil {
+		id, answer = taskIn(m.ResultBytes(), false), func() { q.Answer(m) }
+	}
 }
 
 // Note passes a server's notification on to the agent.
@@ -116,12 +142,16 @@ func (s *Session) updated(d *config.Server, params []byte) (out [][]byte) {
 }
 
 // NotifyServers passes a notification of the agent on to servers that run and that
-// this session has called: that its roots changed to those that know them, any
-// other that is not known here to the one server that it can be meant for. It
-// waits for nothing.
+// this session has called: that its roots changed to those that know them, how a
+// task goes to the server whose question it is, any other that is not known here to
+// the one server that it can be meant for. It waits for nothing.
 func (s *Session) NotifyServers(method string, params []byte) {
 	v := s.View()
-	if method == "notifications/roots/list_changed" {
+	switch method {
+	case agentTaskStatus:
+		s.agentTasks.status(params, func(server string) { s.notify(v.Server(server), false, method, params) })
+		return
+	case "notifications/roots/list_changed":
 		for _, srv := range v.Servers {
 			if !srv.Declared.Shared {
 				s.notify(srv, false, method, params)
@@ -134,8 +164,12 @@ func (s *Session) NotifyServers(method string, params []byte) {
 	}
 }
 
-// notify sends a notification to a server that runs and speaks an era.
+// notify sends a notification to a server that is still there, runs and speaks an
+// era.
 func (s *Session) notify(srv *Server, modern bool, method string, params []byte) {
+	if srv == nil {
+		return
+	}
 	i := s.host.pool.Running(srv.running())
 	if i == nil || (i.Catalog().Era == upstream.EraModern) != modern {
 		return

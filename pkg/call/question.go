@@ -20,11 +20,13 @@ const (
 // began one so could pass for it.
 const approvalWords = "postern approval"
 
+// undeclared is why an agent is not asked.
+const undeclared = "the agent does not offer it"
+
 // question decides whether a server may put a request to the agent: whether the
 // agent declared that it answers such, and whether this server may ask it (R16,
 // R72). It gives the params to ask with, or says why it is not asked.
 func (s *Session) question(d *config.Server, method string, params []byte) (worded []byte, problem string) {
-	const undeclared = "the agent does not offer it"
 	switch method {
 	case methodElicit:
 		declared := s.declared("elicitation")
@@ -48,6 +50,11 @@ func (s *Session) question(d *config.Server, method string, params []byte) (word
 			return nil, undeclared
 		}
 		return params, ""
+	case methodTaskGet, methodTaskResult, methodTaskList, methodTaskCancel:
+		if problem = s.askedTask(d, method, params); problem == "" {
+			worded = params
+		}
+		return worded, problem
 	}
 	return nil, "it is not known here"
 }

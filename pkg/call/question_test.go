@@ -45,7 +45,7 @@ func TestQuestionsThatMayBePut(t *testing.T) {
 		{model, `{"sampling":{}}`, methodSample, `{"messages":[],"toolChoice":{}}`, "", "does not offer"},
 		{own, all, methodSample, `{"messages":[]}`, "", "may not use"},
 		{shared, all, methodSample, `{"messages":[]}`, "", "may not use"},
-		{own, all, "tasks/list", `{}`, "", "not known"},
+		{own, all, "tasks/list", `{}`, "", "does not offer"},
 		{own, all, "vendor/x", `{}`, "", "not known"},
 	} {
 		s := &Session{o: SessionOptions{Agent: &person{capabilities: c.capabilities}}}

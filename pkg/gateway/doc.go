@@ -48,6 +48,7 @@
 //	question, elicitation/create  elicitationId
 //	                                           made for a legacy agent where a modern server wants a page visited (R73)
 //	answer to a question   id                  that of the question
+//	answer to a question, tasks/list  tasks    those of other servers' questions are left out (R72)
 //	list                   name, uri           the exposed name (R60) or URI (R61)
 //	list                   the list            merged over servers, cut in own pages (R71); in lazy exposure the
 //	                                           gateway's own tools stand in for all tools (R63); a legacy server's tools that
