@@ -88,16 +88,15 @@ func (f *fidelity) requests(p pair) {
 	f.same("a trace", sent, came, ids("request | id"), replaced("request | params._meta.traceparent", "params", "_meta", "traceparent"))
 }
 
-// subscriptions are counted, and no request of the agent is passed on.
+// subscriptions are counted; the first and the last go on.
 func (f *fidelity) subscriptions(p pair) {
 	f.t.Helper()
-	const blob = `{"uri":"fake://blob"}`
 	for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
-		p.a.Ask(method, f.fill(`{"x":$V,"uri":"fake:\/\/blob"}`))
-		sent := wire.RequestLine([]byte("0"), method, []byte(blob))
-		f.same(method, sent, f.came(p, `"`+method+`","params":`+blob), ids("request | id"))
+		params, mark := f.row(p, `{"x":$V,"uri":"fake:\/\/blob","_meta":{$M,"progressToken":"\u0074"}}`)
+		p.a.Ask(method, params)
+		sent := wire.RequestLine([]byte("0"), method, []byte(params))
+		f.same(method, sent, f.came(p, mark), ids("request | id"), replaced("request | params._meta.progressToken", "params", "_meta", "progressToken"))
 	}
-	f.seen("request, subscriptions | params")
 }
 
 // answers are changes of answers that a tool with a schema gets.
@@ -191,7 +190,14 @@ func (f *fidelity) listening(old, new pair) {
 	const uri = "postern+new:fake://text"
 	listen := new.a.Request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["`+uri+`"]},"_meta":{`+modernMeta+`}}`)
 	new.a.ExpectNotification("notifications/subscriptions/acknowledged")
-	old.a.Ask("resources/subscribe", `{"uri":"`+uri+`"}`)
+	params, mark := f.row(old, `{"uri":"`+uri+`","_meta":{$M}}`)
+	old.a.Ask("resources/subscribe", params)
+	for _, e := range mcptest.Events(f.t, f.h.path("new.events"), "recv") {
+		if strings.Contains(e.Data, mark) {
+			f.t.Errorf("a modern server got %s", e.Data)
+		}
+	}
+	f.seen("request, subscriptions | params")
 	line := f.fill(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"x":$V,"_meta":{"io.modelcontextprotocol/subscriptionId":1,"vendor/x":$V},"uri":"fake://text"}}`)
 	old.a.Ask("tools/call", `{"name":"new__write","arguments":{"answer":true,"line":`+string(wire.Quote(line))+`}}`)
 	const entry = "notification | params._meta.subscriptionId"

@@ -39,15 +39,15 @@ func dispatch(ctx context.Context, c *Call) *Refusal {
 // send sends the call and waits for its answer.
 func (c *Call) send(ctx context.Context, i *pool.Instance, params []byte, token wire.Span) (upstream.Reply, *Refusal) {
 	s := c.server
-	switch c.method.name {
-	case methodSubscribe:
-		return c.subscribe(ctx, i)
-	case methodUnsubscribe:
-		return c.unsubscribe(ctx, i)
-	}
 	call := upstream.Call{
 		Method: c.method.name, Params: params, Token: token, Progress: c.Request.Progress,
 		Timeout: s.Declared.Timeout, Modern: c.Modern != nil,
+	}
+	switch c.method.name {
+	case methodSubscribe:
+		return c.subscribe(ctx, i, call)
+	case methodUnsubscribe:
+		return c.unsubscribe(ctx, i, call)
 	}
 	if c.session.o.Agent != nil {
 		call.Standstill = &c.session.still

@@ -112,7 +112,7 @@ func (c *Call) renamed(edits []wire.Edit, params []byte, at members) (_ []wire.E
 		if string(at.arguments.Of(params)) == "null" {
 			edits = append(edits, wire.Edit{Span: at.arguments, New: []byte("{}")})
 		}
-	case methodPrompt, methodRead:
+	case methodPrompt, methodRead, methodSubscribe, methodUnsubscribe:
 		if c.name != c.Exposed {
 			edits = append(edits, wire.Edit{Span: at.subject, New: wire.Quote(c.name)})
 		}

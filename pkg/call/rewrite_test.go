@@ -30,6 +30,8 @@ func TestParamsOfOtherMethods(t *testing.T) {
 		{methodPrompt, `{"name":"s__p","_meta":{"progressToken":""}}`, "p", `{"name":"p","_meta":{"progressToken":""}}`, `""`},
 		{methodRead, `{"uri":"postern+s:a:\u002fb","_meta":{"progressToken":-0}}`, "a:/b", `{"uri":"a:/b","_meta":{"progressToken":-0}}`, `-0`},
 		{methodRead, `{"uri":"a:\u002fb","URL":1,"arguments":1,"Arguments":2}`, "a:/b", `{"uri":"a:\u002fb","URL":1,"arguments":1,"Arguments":2}`, ""},
+		{methodSubscribe, `{"x":1.0,"uri":"postern+s:a:b","_meta":{"progressToken":"t"}}`, "a:b", `{"x":1.0,"uri":"a:b","_meta":{"progressToken":"t"}}`, `"t"`},
+		{methodUnsubscribe, `{"uri":"a:\u0062","x":1.0}`, "a:b", `{"uri":"a:\u0062","x":1.0}`, ""},
 		{methodComplete, `{"ref":{"type":"ref/prompt","x":1.0,"name":"s__p"},"argument":{"name":"n","value":""}}`, "p",
 			`{"ref":{"type":"ref/prompt","x":1.0,"name":"p"},"argument":{"name":"n","value":""}}`, ""},
 		{methodComplete, `{"_meta":{"progressToken":7},"ref":{"uri":"postern+s:t:{x}","type":"ref/resource","name":"kept"},"context":{}}`, "t:{x}",

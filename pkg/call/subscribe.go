@@ -9,8 +9,8 @@ import (
 
 // subscribe has the session hear of a resource's updates. The pool knows whether
 // the server has to be told.
-func (c *Call) subscribe(ctx context.Context, i *pool.Instance) (upstream.Reply, *Refusal) {
-	reply, err := i.Subscribe(ctx, c.session.ID, c.name)
+func (c *Call) subscribe(ctx context.Context, i *pool.Instance, params upstream.Call) (upstream.Reply, *Refusal) {
+	reply, err := i.Subscribe(ctx, c.session.ID, c.name, params)
 	if err != nil {
 		return reply, failed(ctx, c.server, c.name, err)
 	}
@@ -20,8 +20,8 @@ func (c *Call) subscribe(ctx context.Context, i *pool.Instance) (upstream.Reply,
 	return reply, nil
 }
 
-func (c *Call) unsubscribe(ctx context.Context, i *pool.Instance) (upstream.Reply, *Refusal) {
-	reply, err := i.Unsubscribe(ctx, c.session.ID, c.name)
+func (c *Call) unsubscribe(ctx context.Context, i *pool.Instance, params upstream.Call) (upstream.Reply, *Refusal) {
+	reply, err := i.Unsubscribe(ctx, c.session.ID, c.name, params)
 	if err != nil {
 		return reply, failed(ctx, c.server, c.name, err)
 	}

@@ -29,8 +29,9 @@
 //	                                           inputResponses, requestState and task out of params (R73)
 //	request                params, again       a call that a modern server asked something first: with inputResponses and
 //	                                           requestState, for a legacy agent (R73)
-//	request, subscriptions  params             resources/subscribe and unsubscribe are counted: what goes to the server is
-//	                                           the gateway's own request with the uri alone, or its own listen (R72)
+//	request, subscriptions  params             resources/subscribe and unsubscribe are counted: the first and the last
+//	                                           of a resource go to a legacy server; to a modern one, and to one that was
+//	                                           started again, goes what the gateway makes of all (R72)
 //	request, call_tool     params              name and arguments become those of the tool that is called, arguments
 //	                                           absent or null become {}; the rest stays (R63)
 //	notification           envelope            written anew, as that of a request

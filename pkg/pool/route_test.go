@@ -86,11 +86,11 @@ func TestNotificationsFindTheirSessions(t *testing.T) {
 	c.i.remember("b", "e1")
 	c.i.Hold("c", "t1")
 	for _, uri := range []string{"fake://dir", "fake://other/"} {
-		if _, err := c.i.Subscribe(t.Context(), "a", uri); err != nil {
+		if _, err := c.i.Subscribe(t.Context(), "a", uri, upstream.Call{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.i.Subscribe(t.Context(), "b", "fake://dir/x"); err != nil {
+	if _, err := c.i.Subscribe(t.Context(), "b", "fake://dir/x", upstream.Call{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ flying, method, params, want string }{

@@ -24,10 +24,12 @@ const (
 // Subscribe has the session told of changes of a resource: resources/updated goes
 // to its Peer until it Unsubscribes or Leaves, through restarts of the server.
 // Only the first session of a URI is asked for upstream, and its answer is the
-// server's; the others get {} from here. Nothing is subscribed to when the answer
+// server's; the others get {} from here. A legacy server is asked with params and
+// what belongs to them, as the session's agent wrote them but for the uri; the zero
+// Call is the uri alone. Nothing is subscribed to when the answer
 // is an error. Errors are those of Do, ctx's cause while another subscription is
 // under way, and an `overload` past config.ServerSubscriptions URIs of one server.
-func (i *Instance) Subscribe(ctx context.Context, session, uri string) (upstream.Reply, error) {
+func (i *Instance) Subscribe(ctx context.Context, session, uri string, params upstream.Call) (upstream.Reply, error) {
 	b := i.berth
 	if err := b.subscribing.enter(ctx); err != nil {
 		return upstream.Reply{}, i.notSent(err, 0)
@@ -46,7 +48,7 @@ func (i *Instance) Subscribe(ctx context.Context, session, uri string) (upstream
 	case i.modern.Load():
 		return i.subscribeModern(ctx, session, uri)
 	}
-	reply, _, err := i.Do(ctx, session, i.subscription(methodSubscribe, uri))
+	reply, _, err := i.Do(ctx, session, i.asWritten(methodSubscribe, uri, params))
 	if err == nil && reply.Message.ErrorBytes() == nil && !i.subscribe(session, uri) {
 		// The session left meanwhile; nobody else has the URI as long as this holds the gate.
 		_, _ = i.client.Do(ctx, i.subscription(methodUnsubscribe, uri))
@@ -57,7 +59,8 @@ func (i *Instance) Subscribe(ctx context.Context, session, uri string) (upstream
 // Unsubscribe takes back Subscribe. The last session of a URI is told upstream,
 // and its answer is the server's, as is that of one which nobody is subscribed
 // to; others get {} from here. The subscription is over whatever the answer is.
-func (i *Instance) Unsubscribe(ctx context.Context, session, uri string) (upstream.Reply, error) {
+// params are as in Subscribe.
+func (i *Instance) Unsubscribe(ctx context.Context, session, uri string, params upstream.Call) (upstream.Reply, error) {
 	b := i.berth
 	if err := b.subscribing.enter(ctx); err != nil {
 		return upstream.Reply{}, i.notSent(err, 0)
@@ -70,7 +73,7 @@ func (i *Instance) Unsubscribe(ctx context.Context, session, uri string) (upstre
 		_, _ = i.listen(ctx) // failing that, the one before goes on, and what it tells goes nowhere
 		return fine(), nil
 	}
-	reply, _, err := i.Do(ctx, session, i.subscription(methodUnsubscribe, uri))
+	reply, _, err := i.Do(ctx, session, i.asWritten(methodUnsubscribe, uri, params))
 	return reply, err
 }
 
@@ -100,6 +103,17 @@ func (i *Instance) subscribeModern(ctx context.Context, session, uri string) (up
 func (i *Instance) subscription(method, uri string) upstream.Call {
 	params := append(append([]byte(`{"uri":`), wire.Quote(uri)...), '}')
 	return upstream.Call{Method: method, Params: params, Timeout: i.server.Timeout}
+}
+
+// asWritten is subscription with the params that an agent wrote, where there are
+// any.
+func (i *Instance) asWritten(method, uri string, params upstream.Call) upstream.Call {
+	call := i.subscription(method, uri)
+	if params.Params != nil {
+		params.Method, params.Timeout = method, call.Timeout
+		return params
+	}
+	return call
 }
 
 // fine is the answer {} to a request that is not sent on; its id is nobody's.

@@ -19,7 +19,7 @@ func updated(uri string) string { return resourceUpdated + ` {"uri":"` + uri + `
 // subscribe and unsubscribe are what a session is answered.
 func (w *world) subscribe(i *Instance, session, uri string) wire.Message {
 	w.t.Helper()
-	reply, err := i.Subscribe(w.t.Context(), session, uri)
+	reply, err := i.Subscribe(w.t.Context(), session, uri, upstream.Call{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func (w *world) subscribe(i *Instance, session, uri string) wire.Message {
 
 func (w *world) unsubscribe(i *Instance, session, uri string) wire.Message {
 	w.t.Helper()
-	reply, err := i.Unsubscribe(w.t.Context(), session, uri)
+	reply, err := i.Unsubscribe(w.t.Context(), session, uri, upstream.Call{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestRefusedSubscription(t *testing.T) {
 	for n := range config.ServerSubscriptions {
 		i.subscribe("a", fmt.Sprint("fake:", n))
 	}
-	_, err := i.Subscribe(t.Context(), "a", text)
+	_, err := i.Subscribe(t.Context(), "a", text, upstream.Call{})
 	failure(t, err, upstream.Overload)
 	w.subscribe(i, "a", "fake:1") // one that is there
 }
@@ -125,13 +125,13 @@ func TestLeavingWhileSubscribing(t *testing.T) {
 	})
 	done := make(chan error)
 	go func() { // ends with the subscription
-		_, err := i.Subscribe(context.Background(), "a", text)
+		_, err := i.Subscribe(context.Background(), "a", text, upstream.Call{})
 		done <- err
 	}()
 	await(t, methods)
 	gaveUp, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := i.Subscribe(gaveUp, "b", text); err == nil {
+	if _, err := i.Subscribe(gaveUp, "b", text, upstream.Call{}); err == nil {
 		t.Error("two subscriptions at once")
 	}
 	w.pool.Leave("a")
@@ -278,7 +278,7 @@ func TestModernServerRefuses(t *testing.T) {
 			w, f := fakeWorld(t)
 			w.join("a")
 			i := listener(t, w, f, tt.comesTo)
-			reply, err := i.Subscribe(t.Context(), "a", text)
+			reply, err := i.Subscribe(t.Context(), "a", text, upstream.Call{})
 			got := string(reply.Message.ErrorBytes())
 			if err != nil {
 				failure(t, err, upstream.Word(tt.want))
@@ -302,7 +302,7 @@ func TestSilentListen(t *testing.T) {
 		<-listening.Done()
 		return upstream.Reply{}, &upstream.Failure{Word: upstream.Aborted, Server: "fake", Detail: context.Cause(listening).Error()}
 	})
-	_, err := i.Subscribe(ctx, "a", text)
+	_, err := i.Subscribe(ctx, "a", text, upstream.Call{})
 	if failure(t, err, upstream.Aborted); len(i.uris()) != 0 {
 		t.Errorf("subscribed to %q", i.uris())
 	}

@@ -64,7 +64,7 @@ func TestSubscriptionKeepsItsServer(t *testing.T) {
 		w.join("a")
 		a := w.approve(w.server())
 		i := w.get(a)
-		if _, err := i.Subscribe(t.Context(), "a", text); err != nil {
+		if _, err := i.Subscribe(t.Context(), "a", text, upstream.Call{}); err != nil {
 			t.Fatal(err)
 		}
 		after(99 * time.Hour)
