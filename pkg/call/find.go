@@ -103,7 +103,7 @@ func (c *Call) listsReference(live *catalog.Catalog) bool {
 func (c *Call) findSole() {
 	c.name = c.method.name
 	s := c.view.sole()
-	if s == nil || s.Catalog != nil && s.modern() != (c.Modern != nil) {
+	if s == nil || disguised(c.name) || s.Catalog != nil && s.modern() != (c.Modern != nil) {
 		return
 	}
 	c.server = s

@@ -1,6 +1,9 @@
 package call
 
 import (
+	"slices"
+	"strings"
+
 	"postern/pkg/catalog"
 	"postern/pkg/policy"
 	"postern/pkg/wire"
@@ -113,4 +116,25 @@ func (c *Call) reference(ref []byte) (problem string) {
 	}
 	c.Exposed = text
 	return ""
+}
+
+// notificationPrefix begins the method of every notification.
+const notificationPrefix = "notifications/"
+
+// disguised reports whether a server could take a method that is not known here
+// for one that is, which would then not have been judged as what it is: with
+// capitals or spaces, or a request that is a notification by its name. Of
+// notifications it is asked about what is behind their prefix.
+func disguised(method string) bool {
+	plain := strings.ToLower(strings.TrimSpace(method))
+	if strings.HasPrefix(plain, notificationPrefix) {
+		return true
+	}
+	return slices.ContainsFunc([]string{
+		methodTool, methodPrompt, methodRead, methodSubscribe, methodUnsubscribe, methodComplete,
+		methodTaskGet, methodTaskResult, methodTaskCancel, methodTaskUpdate, methodTaskList,
+		"tools/list", "prompts/list", "resources/list", "resources/templates/list",
+		"initialize", "ping", "logging/setlevel", "server/discover", "subscriptions/listen",
+		"cancelled", "progress", "initialized", "roots/list_changed",
+	}, func(known string) bool { return known == plain })
 }

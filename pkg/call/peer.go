@@ -3,6 +3,7 @@ package call
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"postern/pkg/config"
 	"postern/pkg/policy"
@@ -144,7 +145,9 @@ func (s *Session) updated(d *config.Server, params []byte) (out [][]byte) {
 // NotifyServers passes a notification of the agent on to servers that run and that
 // this session has called: that its roots changed to those that know them, how a
 // task goes to the server whose question it is, any other that is not known here to
-// the one server that it can be meant for. It waits for nothing.
+// the one server that it can be meant for, if its method may be used there (R73). A
+// request that has no id is no notification: it would be carried out without having
+// walked the line. It waits for nothing.
 func (s *Session) NotifyServers(method string, params []byte) {
 	v := s.View()
 	switch method {
@@ -159,9 +162,12 @@ func (s *Session) NotifyServers(method string, params []byte) {
 		}
 		return
 	}
-	if srv := v.sole(); srv != nil {
-		s.notify(srv, s.o.Agent != nil && s.o.Agent.Modern(), method, params)
+	srv := v.sole()
+	if srv == nil || !strings.HasPrefix(method, notificationPrefix) || disguised(strings.TrimPrefix(method, notificationPrefix)) ||
+		v.decideOn(srv, policy.MethodKind, method).Verdict != policy.Allow {
+		return
 	}
+	s.notify(srv, s.o.Agent != nil && s.o.Agent.Modern(), method, params)
 }
 
 // notify sends a notification to a server that is still there, runs and speaks an

@@ -1,0 +1,67 @@
+package call
+
+import (
+	"strings"
+	"testing"
+
+	"postern/pkg/mcptest"
+)
+
+// R50, R54: nothing that a policy refuses as a request reaches the server as a
+// notification, and nothing that is a request here does at all: many a server
+// carries out what has no id, and only does not answer.
+func TestNotificationsAreNoWayAroundPolicies(t *testing.T) {
+	t.Parallel()
+	const allowed = "allow: [read, write, execute]"
+	yaml := strings.Replace(more("shared: true"), allowed, allowed+`, deny: ["fake/fail", "fake/notifications/secret/*"]`, 1)
+	w := newWorld(t, yaml, nil)
+	s := w.agent(&person{}, SessionOptions{})
+	w.answered(s, tool("fake__echo", "{}")) // it runs now
+	for _, method := range []string{
+		"tools/call", "Tools/Call", "prompts/get", "resources/read", "vendor/x", "notifications/secret/x", "notifications", "",
+	} {
+		s.NotifyServers(method, []byte(`{"name":"fail","arguments":{}}`))
+	}
+	s.NotifyServers("notifications/vendor/x", []byte(`{"name":"fail"}`))
+	w.answered(s, tool("fake__echo", `{"last":true}`))
+	var got []string
+	for _, e := range mcptest.Events(t, w.events, "recv") {
+		if strings.Contains(e.Data, `"name":"fail"`) {
+			got = append(got, e.Data)
+		}
+	}
+	if len(got) != 1 || !strings.Contains(got[0], `"notifications/vendor/x"`) {
+		t.Errorf("the server got %q", got)
+	}
+	w.edit(s, strings.Replace(more("shared: true"), allowed, "allow: [read, write]", 1))
+	s.NotifyServers("notifications/vendor/y", nil) // as a method it is of tier execute
+	w.answered(s, tool("fake__echo", `{"last":true}`))
+	for _, e := range mcptest.Events(t, w.events, "recv") {
+		if strings.Contains(e.Data, "vendor/y") {
+			t.Errorf("the server got %s", e.Data)
+		}
+	}
+}
+
+// R40: a method that a server could read as one that is judged otherwise here is
+// nobody's; by "notifications/cancelled" it could end another session's call.
+func TestDisguisedMethods(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, more("shared: true"), nil)
+	s := w.agent(&person{}, SessionOptions{})
+	w.answered(s, Request{Method: "vendor/x"})
+	for _, method := range []string{
+		"Tools/Call", " tools/call", "tools/call\n", "RESOURCES/READ", "Initialize", "notifications/cancelled", "Notifications/cancelled", "notifications/vendor/x",
+	} {
+		w.refused(s, Request{Method: method, Params: []byte(`{"name":"fail","requestId":1}`)}, UnknownMethod)
+	}
+	for _, method := range []string{"notifications/Cancelled", "notifications/ cancelled", "notifications/PROGRESS", "notifications/notifications/cancelled"} {
+		s.NotifyServers(method, []byte(`{"requestId":1}`))
+	}
+	w.answered(s, Request{Method: "vendor/y"})
+	for _, e := range mcptest.Events(t, w.events, "recv") {
+		if strings.Contains(e.Data, `"requestId":1`) {
+			t.Errorf("the server got %s", e.Data)
+		}
+	}
+}
