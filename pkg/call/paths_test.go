@@ -65,3 +65,34 @@ func TestDisguisedMethods(t *testing.T) {
 		}
 	}
 }
+
+// R53: a denied resource is denied however its URI is spelled.
+func TestDeniedResourcesInOtherSpellings(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, two, twoFiles())
+	w.list(false, "a")
+	w.list(false, "b")
+	for _, o := range []SessionOptions{{}, {Only: "b"}} {
+		s := w.agent(&person{capabilities: everything}, o)
+		for _, uri := range []string{
+			"b://secret/x", "b://open/../secret/x", "b://open/%2e%2e/secret/x", "b://%73ecret/x", "b:////secret/x", "B://secret/x",
+			"postern+b:b://open/../secret/x",
+		} {
+			if o.Only != "" && strings.HasPrefix(uri, uriMark) {
+				continue
+			}
+			for _, method := range []string{methodRead, methodSubscribe} {
+				a, _ := w.do(t.Context(), s, Request{Method: method, Params: []byte(`{"uri":"` + uri + `","_meta":{"fake/result":{"contents":[]}}}`)})
+				if a.Refusal == nil {
+					t.Errorf("%s %s was let through", method, uri)
+				}
+			}
+		}
+		w.answered(s, Request{Method: methodRead, Params: []byte(`{"uri":"b://open/x","_meta":{"fake/result":{"contents":[]}}}`)})
+	}
+	for _, e := range mcptest.Events(t, w.events, "recv") {
+		if strings.Contains(e.Data, "ecret") {
+			t.Errorf("the server got %s", e.Data)
+		}
+	}
+}

@@ -14,6 +14,15 @@ type Tool struct {
 	ReadOnly bool // the definition says readOnlyHint:true
 
 	ReadTools, WriteTools, ExecuteTools []config.Pattern // of the declaration
+
+	spelled spellings // of a resource
+}
+
+// read finds what the URI of a resource may mean.
+func (t *Tool) read() {
+	if t.Kind == ResourceKind {
+		t.spelled = spellingsOf(t.Name)
+	}
 }
 
 // Verdict is ordered: a smaller one is stricter.
@@ -51,6 +60,7 @@ type Decision struct {
 // Decide walks the table of the package comment. It is pure, may be called from
 // any goroutine, and allocates nothing when the verdict is Allow.
 func Decide(s Subject, t Tool) Decision {
+	t.read()
 	d := Decision{Reason: NotPermitted, Tier: tierOf(&t)}
 	if !usable(s, t.Server) {
 		d.Rule = "no policy"
@@ -80,6 +90,7 @@ func Decide(s Subject, t Tool) Decision {
 // definition could change the answer. t.Name may be empty, to ask about the
 // server as a whole, as far as t.Kind goes. It is pure.
 func RefusedByName(s Subject, t Tool) (d Decision, refused bool) {
+	t.read()
 	d = Decision{Reason: NotPermitted}
 	if !usable(s, t.Server) {
 		d.Rule = "no policy"

@@ -38,6 +38,10 @@
 // is about everything its server has. So resources and prompts of the servers
 // that `servers` names may be read, unless `tools` holds an entry on their kind
 // and none of its entries matches, or deny or ask have one that does (R53).
+// What a server may read in a resource's URI counts beside its text: percent
+// codes, dot segments, empty segments, backslashes, the case of scheme and host,
+// query and fragment. deny and ask hold for whatever may be meant, and tools
+// chooses a URI only with all places that it may lead to, or as it is written.
 // A rule for server db never catches db_prod: no pattern is a prefix match
 // unless it ends in a star.
 package policy

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"postern/pkg/config"
@@ -67,10 +68,15 @@ func (p *pattern) matches(t *Tool, exposed bool) bool {
 	case joinedForm:
 		return t.Kind.callable() && (matchJoined(p.glob, t.Server, t.Name) || exposed && Match(p.glob, t.Exposed))
 	case itemForm:
-		return p.kind == t.Kind && Match(p.server, t.Server) && Match(p.name, t.Name)
+		return p.kind == t.Kind && Match(p.server, t.Server) && (Match(p.name, t.Name) || exposed && p.matchesSpelling(t))
 	default:
 		return t.Kind.callable() && Match(p.server, t.Server) && Match(p.name, t.Name)
 	}
+}
+
+// matchesSpelling reports whether what a server may read in a URI is meant.
+func (p *pattern) matchesSpelling(t *Tool) bool {
+	return slices.ContainsFunc(t.spelled.any, func(uri string) bool { return Match(p.name, uri) })
 }
 
 // matchJoined joins on the stack: deciding happens for every call and every

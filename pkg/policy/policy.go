@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"postern/pkg/config"
 )
@@ -60,8 +61,24 @@ func (p *Policy) covers(t *Tool) bool {
 	if !p.narrows(t.Kind) {
 		return true
 	}
-	_, ok := first(p.tools, t, false)
-	return ok
+	return p.chooses(t)
+}
+
+// chooses reports whether an entry of `tools` is on what is asked about, and one
+// on each place that its URI may lead to, unless the URI stands there as it is.
+func (p *Policy) chooses(t *Tool) bool {
+	if _, ok := first(p.tools, t, false); !ok || t.spelled.all == nil {
+		return ok
+	}
+	if slices.ContainsFunc(p.tools, func(one pattern) bool { return one.form == itemForm && one.name == t.Name && one.matches(t, false) }) {
+		return true
+	}
+	other := *t
+	return !slices.ContainsFunc(t.spelled.all, func(uri string) bool {
+		other.Name = uri
+		_, ok := first(p.tools, &other, false)
+		return !ok
+	})
 }
 
 // narrows reports whether `tools` chooses among what is of a kind: among tools
