@@ -63,10 +63,13 @@ func (v *View) exposeItems(s *Server, h *Host) {
 }
 
 // exposeURI gives a URI to the first server that lists it, and marks it with its
-// server for all others (R61). That a server lists one twice is its own affair.
+// server for all others (R61). One that is marked already gets another mark: it
+// is no server's to say what another one's are. That a server lists one twice is
+// its own affair.
 func (v *View) exposeURI(known map[string]*Item, s *Server, uri string, raw []byte, rename func(string) []byte) *Item {
 	exposed := uri
-	if first := known[uri]; first != nil && first.Server != s {
+	_, _, marked := v.unprefixed(uri)
+	if first := known[uri]; first != nil && first.Server != s || marked && v.only == "" {
 		exposed = prefixed(s, uri)
 	}
 	item := v.newItem(s, policy.ResourceKind, uri, exposed, raw, rename)

@@ -1,10 +1,12 @@
 package call
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"postern/pkg/catalog"
+	"postern/pkg/config"
 	"postern/pkg/policy"
 	"postern/pkg/wire"
 )
@@ -71,8 +73,17 @@ func methodOf(name string) method {
 }
 
 // subject reads what params say that the request is about, for a request that
-// does not say it otherwise. A problem is a mistake of the caller's.
+// does not say it otherwise. A problem is a mistake of the caller's. A URI is as
+// long as one that is listed at most: it is compared, logged and kept.
 func (c *Call) subject() (problem string) {
+	if problem = c.readSubject(); problem == "" && c.method.kind == policy.ResourceKind && len(c.Exposed) > config.MaxURIBytes {
+		problem = fmt.Sprintf("the URI has %d bytes, at most %d are carried", len(c.Exposed), config.MaxURIBytes)
+		c.Exposed = ""
+	}
+	return problem
+}
+
+func (c *Call) readSubject() (problem string) {
 	known := c.Exposed != "" && c.method.name != methodComplete
 	if c.method.name == methodTool || c.method.member == "" || known {
 		return ""
