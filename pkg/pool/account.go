@@ -96,7 +96,7 @@ func (i *Instance) counts(f *upstream.Failure) bool {
 		return false
 	}
 	if i.client.Err() == nil {
-		return f.Word == upstream.Protocol // of this one call: the connection lives
+		return f.Word == upstream.Protocol && f.Sent // of this one call: the connection lives
 	}
 	first := !i.counted
 	i.counted = true

@@ -30,6 +30,7 @@ type berth struct {
 	subscriptions map[string]map[string]bool // by URI, the sessions; never empty ones
 	subscribing   gate                       // held while the server is told of one
 	tasks         map[task]time.Time         // until when they keep it from being stopped
+	past          []task                     // whose the last tasks were that are not held any more
 	elicitations  []elicitation              // the last ones, the newest at the end
 }
 

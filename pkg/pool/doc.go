@@ -41,7 +41,7 @@
 // and says goes to the one session it can be about (R72):
 //
 //	a server of one session      everything to that session
-//	names a task (related-task)  to the session that holds it
+//	names a task (related-task)  to the session that holds it, or that held it last
 //	resources/updated            to those subscribed to the resource, or to a whole
 //	                             of which it is a part
 //	message                      to the only session with a call under way, else to

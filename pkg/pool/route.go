@@ -36,12 +36,13 @@ func (i *Instance) ask(q *upstream.Question) {
 }
 
 // addressee is the session that params are about: the one whose task they name,
-// else the sole one.
+// else the sole one. A task that was another session's is nobody else's, and of
+// one that several have nobody knows whose it is.
 func (i *Instance) addressee(params []byte) (session string, peer Peer) {
 	if i.session == "" {
 		if id := relatedTask(params); id != "" {
-			if holders := i.holders(id); len(holders) == 1 {
-				return holders[0].session, holders[0].peer
+			if owners := i.owners(id); len(owners) > 0 {
+				return sameOwner(owners)
 			}
 		}
 	}
@@ -174,9 +175,9 @@ func relatedTask(params []byte) string {
 type elicitation struct{ id, session string }
 
 // remember keeps whose an elicitation is. Of one server the last
-// config.ElicitMemory are.
+// config.ElicitMemory are, those with an id that nobody would keep excepted.
 func (i *Instance) remember(session, id string) {
-	if id == "" {
+	if id == "" || len(id) > config.MaxToolName {
 		return
 	}
 	i.pool.mu.Lock()

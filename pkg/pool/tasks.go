@@ -78,7 +78,7 @@ func (i *Instance) tryHold(session, id string, end bool) (e early, ok bool) {
 	p.user(b, session)
 	b.tasks[task{session, id}] = time.Now().Add(config.TaskLife)
 	if len(b.tasks) > config.ServerTasks {
-		delete(b.tasks, b.oldestTask())
+		b.forgetTask(b.oldestTask())
 	}
 	p.nudge()
 	e.held = true
@@ -117,7 +117,7 @@ func (i *Instance) listenForTasks() {
 func (i *Instance) Release(session, id string) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
-	delete(i.berth.tasks, task{session, id})
+	i.berth.forgetTask(task{session, id})
 	i.pool.nudge()
 }
 
@@ -141,15 +141,35 @@ type holder struct {
 	peer    Peer
 }
 
-// holders is the sessions with a task of this id. More than one means that the
-// server does not tell its tasks apart.
-func (i *Instance) holders(id string) []holder {
+// owners is the sessions with a task of this id, or else those that had one last,
+// peer being nil where they have left. More than one means that the server does
+// not tell its tasks apart. None means that nobody had one yet.
+func (i *Instance) owners(id string) []holder {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
-	return i.holdersOf(id)
+	all := i.holdersOf(id)
+	if len(all) > 0 {
+		return all
+	}
+	for _, t := range i.berth.past {
+		if t.id == id {
+			all = append(all, holder{t.session, i.pool.peers[t.session]})
+		}
+	}
+	return all
 }
 
-// holdersOf is holders for who has Pool.mu.
+// sameOwner is the one that all are, if it is still there.
+func sameOwner(owners []holder) (session string, peer Peer) {
+	first := owners[0]
+	if first.peer == nil || slices.ContainsFunc(owners, func(h holder) bool { return h.session != first.session }) {
+		return "", nil
+	}
+	return first.session, first.peer
+}
+
+// holdersOf is the sessions that have a task of this id and are there. The caller
+// holds Pool.mu.
 func (i *Instance) holdersOf(id string) (all []holder) {
 	for t := range i.berth.tasks {
 		if peer := i.pool.peers[t.session]; t.id == id && peer != nil {
@@ -193,7 +213,21 @@ func (b *berth) oldestTask() (oldest task) {
 func (b *berth) forgetTasks(session string) {
 	for t := range b.tasks {
 		if t.session == session {
-			delete(b.tasks, t)
+			b.forgetTask(t)
 		}
 	}
+}
+
+// forgetTask ends what holding a task does, and remembers whose it was, of the
+// last config.ServerTasks: what the server still has to say of it is for nobody
+// else. The caller holds Pool.mu, as with the others.
+func (b *berth) forgetTask(t task) {
+	if _, held := b.tasks[t]; !held {
+		return
+	}
+	delete(b.tasks, t)
+	if len(b.past) >= config.ServerTasks {
+		b.past = slices.Delete(b.past, 0, 1)
+	}
+	b.past = append(b.past, t)
 }

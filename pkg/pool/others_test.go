@@ -1,0 +1,108 @@
+package pool
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"postern/pkg/config"
+	"postern/pkg/upstream"
+	"postern/pkg/wire"
+)
+
+// asks is the session that a question of the server's is put to.
+func (c *crowd) asks(params string) (who string) {
+	m, err := wire.Parse(wire.RequestLine([]byte("1"), "elicitation/create", []byte(params)))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	session, peer := c.i.addressee(m.ParamsBytes())
+	if (peer == nil) != (session == "") {
+		c.t.Errorf("session %q with peer %v", session, peer)
+	}
+	return session
+}
+
+// R72: what names a task of one session is never put to another one, not even when
+// that is the only one with a call under way: not after the session of the task has
+// left, not after the task is over, and not when two have tasks of that id.
+func TestMessagesOfTasksStayWithTheirSession(t *testing.T) {
+	const about = `{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"t"}},"message":"m"}`
+	c := newCrowd(t, upstream.Info{})
+	begun := c.calls("b")
+	c.i.Hold("a", "t")
+	check := func(what, want string) {
+		t.Helper()
+		if got := c.asks(about); got != want {
+			t.Errorf("%s: put to %q, want %q", what, got, want)
+		}
+		if c.server.says("notifications/vendor/x", about); c.heard() != want {
+			t.Errorf("%s: a notification went elsewhere", what)
+		}
+	}
+	check("held", "a")
+	c.i.Release("a", "t")
+	check("over", "a")
+	c.i.Hold("c", "t")
+	check("held by another one since", "c")
+	c.i.Hold("a", "t")
+	check("held by two", "")
+	c.i.Hold("b", "t")
+	check("held by three", "")
+	c.i.Release("b", "t")
+	c.i.Release("c", "t")
+	c.pool.Leave("a")
+	c.i.Release("a", "t")
+	check("its sessions are several", "")
+	c.i.Hold("c", "u")
+	c.pool.Leave("c")
+	if got := c.asks(strings.Replace(about, `"t"`, `"u"`, 1)); got != "" {
+		t.Errorf("a question about a task of a session that has left is put to %q", got)
+	}
+	if got := c.asks(strings.Replace(about, `"t"`, `"new"`, 1)); got != "b" {
+		t.Errorf("one about a task that nobody had is put to %q", got)
+	}
+	c.answered(begun)
+	for range config.ServerTasks + 10 {
+		c.i.Hold("b", "v")
+		c.i.Release("b", "v")
+	}
+	if n := len(c.i.berth.past); n > config.ServerTasks {
+		t.Errorf("%d tasks are remembered", n)
+	}
+}
+
+// A server cannot make the pool keep what it likes: the id of an elicitation is as
+// long as a name at most.
+func TestLongElicitationsAreNotRemembered(t *testing.T) {
+	c := newCrowd(t, upstream.Info{})
+	c.i.remember("a", strings.Repeat("x", config.MaxToolName))
+	c.i.remember("a", strings.Repeat("x", config.MaxToolName+1))
+	if n := len(c.i.berth.elicitations); n != 1 {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
+// R24: a request that could not be written says nothing about the server: no agent
+// can open the breaker for all others by sending what nobody can read.
+func TestUnsentRequestsDoNotOpenTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, f := fakeWorld(t)
+		a := w.approve(w.server())
+		w.get(a)
+		sent := false
+		f.last().answers(func(context.Context, upstream.Call) (upstream.Reply, error) {
+			return upstream.Reply{}, &upstream.Failure{Word: upstream.Protocol, Server: "fake", Sent: sent, Detail: "the params of the request: _meta is not an object"}
+		})
+		for range 6 {
+			failure(t, w.slowly(a), upstream.Protocol)
+		}
+		sent = true // an answer that breaks the protocol
+		for range 5 {
+			failure(t, w.slowly(a), upstream.Protocol)
+		}
+		open(t, w.slowly(a), 30*time.Second)
+	})
+}
