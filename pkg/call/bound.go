@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/upstream"
 )
 
@@ -39,9 +40,10 @@ type bound struct {
 	timer  *time.Timer
 }
 
-// Deadline is when the call is over if nothing more is asked.
+// Deadline is when the call is over if nothing more is asked. However much is, a
+// server cannot hold a call for longer than config.MaxStandstill on top.
 func (b *bound) Deadline() (time.Time, bool) {
-	return b.begin.Add(b.limit + b.still.Total() - b.stood), true
+	return b.begin.Add(b.limit + min(b.still.Total()-b.stood, config.MaxStandstill)), true
 }
 
 // Err tells the end of the time from other ends.

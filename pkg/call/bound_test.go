@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +25,11 @@ func TestBound(t *testing.T) {
 		"in the middle":      {[]time.Duration{2 * time.Second, 5 * time.Second}, limit + 3*time.Second},
 		"at the end":         {[]time.Duration{9 * time.Second, time.Minute}, limit + 51*time.Second},
 		"two":                {[]time.Duration{time.Second, 2 * time.Second, 8 * time.Second, 28 * time.Second}, limit + 21*time.Second},
-		"from the beginning": {[]time.Duration{0, time.Hour}, limit + time.Hour},
+		"from the beginning": {[]time.Duration{0, 20 * time.Minute}, limit + 20*time.Minute},
+		"for ever":           {[]time.Duration{0, 24 * time.Hour}, limit + config.MaxStandstill},
+		"one behind the other": {[]time.Duration{
+			0, 14 * time.Minute, 14*time.Minute + 1, 28 * time.Minute, 28*time.Minute + 1, 42 * time.Minute, 42*time.Minute + 1, 56 * time.Minute,
+		}, limit + config.MaxStandstill},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,6 +67,24 @@ func TestBound(t *testing.T) {
 		cancel(&upstream.Cancelled{Reason: "enough"})
 		if <-ctx.Done(); !errors.Is(ctx.Err(), context.Canceled) || context.Cause(ctx).Error() != "enough" {
 			t.Errorf("%v, because of %v", ctx.Err(), context.Cause(ctx))
+		}
+	})
+}
+
+// A question that nobody answers is over some day, so that neither its server nor
+// the calls whose time stands still wait for ever.
+func TestQuestionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &person{}
+		s := &Session{o: SessionOptions{Agent: p}}
+		begin := time.Now()
+		_, err := s.asked(t.Context(), methodElicit, nil, nil)
+		var cause *upstream.Cancelled
+		if !errors.As(err, &cause) || !strings.Contains(cause.Reason, "nobody answered") || time.Since(begin) != config.QuestionLife {
+			t.Errorf("%v, after %v", err, time.Since(begin))
+		}
+		if s.still.Total() != config.QuestionLife {
+			t.Errorf("time stood still for %v", s.still.Total())
 		}
 	})
 }

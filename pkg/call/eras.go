@@ -114,10 +114,13 @@ func objectIn(object []byte, name string) []byte {
 // is changed.
 func (c *Call) translate(modern bool) *Refusal {
 	switch {
-	case modern && c.Modern == nil:
+	case c.Modern != nil:
+		if !modern {
+			c.toModern()
+		}
+		return c.passable()
+	case modern:
 		return c.toLegacy()
-	case !modern && c.Modern != nil:
-		c.toModern()
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"postern/pkg/config"
+	"postern/pkg/upstream"
 	"postern/pkg/wire"
 )
 
@@ -117,6 +118,7 @@ func (s *Session) worded(d *config.Server, params []byte) (worded []byte, proble
 // own questions: whatever cannot be seen, or is drawn around the words, does not
 // count.
 func forged(message string) bool {
+	message = strings.Map(shownRune, message)
 	words := strings.Fields(approvalWords)
 	for _, word := range words {
 		message = strings.TrimLeftFunc(message, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -128,9 +130,23 @@ func forged(message string) bool {
 	return true
 }
 
-// asked puts a request to the agent and waits for the response. Whoever calls it
-// holds a place. The time does not count against the calls of this session (R44).
+// shownRune is -1 for what cannot be seen: it may stand within a word too.
+func shownRune(r rune) rune {
+	if unicode.In(r, unicode.Cf, unicode.Mn, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		unicode.IsControl(r) && !unicode.IsSpace(r) {
+		return -1
+	}
+	return r
+}
+
+// asked puts a request to the agent and waits for the response, at most
+// config.QuestionLife. Whoever calls it holds a place. The time does not count
+// against the calls of this session (R44).
 func (s *Session) asked(ctx context.Context, method string, params []byte, progress func([]byte)) (wire.Message, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, config.QuestionLife, &upstream.Cancelled{
+		Reason: "nobody answered within " + config.QuestionLife.String(),
+	})
+	defer cancel()
 	defer s.still.Begin()()
 	return s.o.Agent.Ask(ctx, method, params, progress)
 }

@@ -85,6 +85,7 @@ func TestForgedQuestions(t *testing.T) {
 	for message, want := range map[string]bool{
 		"postern approval": true, "Postern Approval 4711": true, "\n\t postern\u00a0approval": true, "**postern** approval": true,
 		"\u200bpostern\u200b \u202eapproval": true, "[postern approval] x": true, "postern-approval": true, "posternapproval": true,
+		"post\u200bern approval": true, "p\u00ado\u0301stern\u3164 appro\u202eval": true, "\x1bpostern\x00 approval": true,
 		"postern": false, "approval": false, "a postern approval": false, "post ern approval": false, "": false, "postern approve": false,
 		"1 postern approval": false,
 	} {

@@ -155,16 +155,18 @@ const (
 
 // What servers ask of agents, and what lasts longer than a call.
 const (
-	MaxQuestions = 64              // of servers to one session, open at the same time; a person answers one
-	Rounds       = 10              // of questions that one call of a modern server may need (R73)
-	TaskLife     = time.Hour       // an open task keeps its server from being stopped for so long (R22)
-	LinkMemory   = 1000            // linked resources that a session remembers the server of (R61)
-	ElicitMemory = 100             // elicitations of which a server may tell later that they are done
-	LevelWait    = 2 * time.Second // for a server's answer to logging/setLevel before the call is sent
-	MaxStreams   = 32              // subscriptions/listen of one agent at the same time; one does for all
-	StreamItems  = 500             // resources, and tasks, that one of them names; as many as a server may list
-	StreamBytes  = 4 << 20         // of notifications that one of them keeps for an agent that does not read
-	StreamJobs   = 8               // resources that are subscribed to at the same time for one of them
+	QuestionLife  = 15 * time.Minute // of a question that nobody answers: whoever is there has seen it by then
+	MaxStandstill = 30 * time.Minute // of one call while questions are open; with max_timeout below LogLongestCall
+	MaxQuestions  = 64               // of servers to one session, open at the same time; a person answers one
+	Rounds        = 10               // of questions that one call of a modern server may need (R73)
+	TaskLife      = time.Hour        // an open task keeps its server from being stopped for so long (R22)
+	LinkMemory    = 1000             // linked resources that a session remembers the server of (R61)
+	ElicitMemory  = 100              // elicitations of which a server may tell later that they are done
+	LevelWait     = 2 * time.Second  // for a server's answer to logging/setLevel before the call is sent
+	MaxStreams    = 32               // subscriptions/listen of one agent at the same time; one does for all
+	StreamItems   = 500              // resources, and tasks, that one of them names; as many as a server may list
+	StreamBytes   = 4 << 20          // of notifications that one of them keeps for an agent that does not read
+	StreamJobs    = 8                // resources that are subscribed to at the same time for one of them
 )
 
 // Rows of the call log (C80, C81).
