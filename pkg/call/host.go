@@ -114,12 +114,20 @@ func (h *Host) Warn(text string) {
 	}
 }
 
+// warnOnce is Warn for what would be said again and again. Keys may come from
+// servers: past config.MaxWarnings nothing new is kept or said.
 func (h *Host) warnOnce(key, text string) {
 	h.mu.Lock()
-	seen := h.warned[key]
-	h.warned[key] = true
+	n := len(h.warned)
+	said := h.warned[key] || n == config.MaxWarnings
+	if !said {
+		h.warned[key] = true
+	}
 	h.mu.Unlock()
-	if !seen {
+	if n == config.MaxWarnings-1 {
+		text = "there are too many different warnings: no more warnings of this kind are shown"
+	}
+	if !said {
 		h.Warn(text)
 	}
 }

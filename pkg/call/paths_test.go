@@ -1,10 +1,14 @@
 package call
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/mcptest"
+	"postern/pkg/wire"
 )
 
 // R50, R54: nothing that a policy refuses as a request reaches the server as a
@@ -94,5 +98,65 @@ func TestDeniedResourcesInOtherSpellings(t *testing.T) {
 		if strings.Contains(e.Data, "ecret") {
 			t.Errorf("the server got %s", e.Data)
 		}
+	}
+}
+
+// A server's reader waits for no file and no rebuild of a session: all others'
+// answers are behind it.
+func TestNewsWaitForNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, two, twoFiles())
+	w.list(false, "b")
+	p := &person{}
+	s := w.agent(p, SessionOptions{})
+	m, err := wire.Parse([]byte(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"b://one"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock() // a rebuild, which may have to ask a command for a secret
+	s.checked.Store(0)
+	done := make(chan struct{})
+	go func() { // ends with Note
+		defer close(done)
+		(*peer)(s).Note(s.view.Load().Server("b").Declared, m)
+	}()
+	select {
+	case <-done:
+	case <-time.After(mcptest.Bound):
+		t.Error("it waits for the rebuild")
+	}
+	s.mu.Unlock()
+	<-done
+	if n := len(p.news()); n != 1 {
+		t.Errorf("told %d", n)
+	}
+}
+
+// C80, S5: a method that is not known here is written by the agent, and may be what
+// was meant to be an argument.
+func TestMethodsInRowsAreRedacted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, more("shared: true"), nil)
+	s := w.agent(&person{}, SessionOptions{})
+	w.list(false, "fake")
+	_, row := w.answered(s, Request{Method: "vendor/ghp_0123456789abcdefghijABCDEFGHIJ012345"})
+	if strings.Contains(row.Tool, "0123456789") || !strings.Contains(row.Tool, "vendor/") {
+		t.Errorf("the row has %q", row.Tool)
+	}
+}
+
+// What a server makes the gateway warn of is bounded, in memory and on the
+// operator's terminal.
+func TestWarningsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plain, nil)
+	for n := range config.MaxWarnings + 100 {
+		w.host.warnOnce(fmt.Sprint(n), "once")
+	}
+	w.host.mu.Lock()
+	n := len(w.host.warned)
+	w.host.mu.Unlock()
+	if warned := w.warnings(); n > config.MaxWarnings || len(warned) > config.MaxWarnings+1 || !strings.Contains(warned[len(warned)-1], "no more warnings") {
+		t.Errorf("%d are kept, %d were shown, the last was %q", n, len(warned), warned[len(warned)-1])
 	}
 }

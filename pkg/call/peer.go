@@ -116,14 +116,16 @@ func unsubscribed(params []byte) []byte {
 
 // updated is the params of a resource's update under each URI by which the agent
 // subscribed to it: what lies below one has the name it would be listed by. One
-// that may not be read any more is none of the agent's business.
+// that may not be read any more is none of the agent's business. It asks the view
+// that there is: to look for another one might take a while, and the server's
+// reader calls this.
 func (s *Session) updated(d *config.Server, params []byte) (out [][]byte) {
 	var at [1]wire.Span
 	if wire.Lookup(params, []string{"uri"}, at[:]) != nil {
 		return nil
 	}
 	uri, err := wire.Unquote(at[0].Of(params))
-	v := s.View()
+	v := s.view.Load()
 	srv := v.Server(d.ID)
 	if err != nil || srv == nil || v.decideOn(srv, policy.ResourceKind, uri).Verdict != policy.Allow {
 		return nil

@@ -41,7 +41,8 @@ func (s *Session) row(c *Call) calllog.Row {
 	if c.server == nil { // names of nothing: what was meant to be an argument, perhaps
 		r.Upstream = s.host.redactor.Text(r.Upstream)
 	}
-	if !c.found || c.method.kind == policy.ResourceKind { // a URI may hold what it is to be read with
+	// A URI may hold what it is to be read with, and a method is the agent's word.
+	if !c.found || c.method.kind == policy.ResourceKind || c.method.kind == policy.MethodKind {
 		r.Tool = s.host.redactor.Text(r.Tool)
 	}
 	s.logArguments(c, &r)

@@ -150,6 +150,7 @@ const (
 	ListChangedEvery   = 500 * time.Millisecond // list_changed at most so often (R54)
 	MaxPosternDepth    = 3                      // postern started by postern so often is a loop (C23)
 	EndGrace           = 500 * time.Millisecond // answers under way when an agent closes its end
+	MaxWarnings        = 1000                   // different ones that one process shows; what makes more goes on making them
 	AgentFlush         = 500 * time.Millisecond // unwritten answers when a session ends
 )
 
