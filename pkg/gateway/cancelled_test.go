@@ -53,3 +53,33 @@ func TestNothingForACancelledRequest(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// R45: an id that the agent uses again once it has cancelled its request names the
+// new one: the end of the old one neither answers nor ends that.
+func TestIDUsedAgainAfterCancelling(t *testing.T) {
+	a := newAsked(t)
+	a.open = map[string]*request{}
+	m, err := wire.Parse([]byte(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan string, 4)
+	reply := func(line []byte) { answers <- string(line) }
+	begin := func() *request {
+		begun := make(chan *request)
+		a.start(m, nil, reply, func(r *request, _ wire.Message) { begun <- r })
+		return <-begun
+	}
+	first := begin()
+	a.says(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`)
+	second := begin()
+	a.done(first, wire.ResultLine(first.id, []byte(`"old"`)))
+	if got := <-answers; got != "" {
+		t.Errorf("the old request was answered with %s", got)
+	}
+	a.done(second, wire.ResultLine(second.id, []byte(`"new"`)))
+	if got := <-answers; !strings.Contains(got, "new") {
+		t.Errorf("the new request was answered with %q", got)
+	}
+	a.wg.Wait()
+}

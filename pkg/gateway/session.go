@@ -125,11 +125,13 @@ func refuseStart(taken, full bool) *wire.RPCError {
 }
 
 // done ends a request with its answer. A request that the agent cancelled gets
-// none (R45).
+// none (R45), whatever goes under its id by now.
 func (s *session) done(r *request, line []byte) {
 	s.mu.Lock()
-	_, waiting := s.open[r.key]
-	s.forget(r)
+	waiting := s.open[r.key] == r
+	if waiting {
+		s.forget(r)
+	}
 	s.mu.Unlock()
 	switch {
 	case !waiting:

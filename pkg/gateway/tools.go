@@ -66,7 +66,7 @@ func (s *session) progress(r *request) func([]byte) {
 	return func(params []byte) {
 		s.guard(func() { // the server's connection calls this, and is not to end with the session
 			s.mu.Lock()
-			_, open := s.open[r.key]
+			open := s.open[r.key] == r
 			s.mu.Unlock()
 			if open {
 				s.out.SendDroppable(wire.NotificationLine("notifications/progress", params))
