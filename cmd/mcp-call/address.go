@@ -7,10 +7,22 @@ import (
 	"postern/pkg/cmdmain"
 )
 
-// target is what the arguments name, and the arguments of the tool.
+// target is what the arguments name, and the arguments of the tool or prompt.
 type target struct {
-	server, tool string // tool is "" where the server alone was named
+	server, tool string // of a tool; tool is "" where the server alone was named
+	method, name string // of a prompt or resource: how it is asked for, its name or URI
 	words        []string
+}
+
+// String names it in messages.
+func (t target) String() string {
+	switch t.method {
+	case getPrompt:
+		return "prompt " + t.name
+	case readResource:
+		return "resource " + t.name
+	}
+	return t.server + "/" + t.tool
 }
 
 // address takes server and tool off the arguments. An exact server id wins over
@@ -19,11 +31,11 @@ func address(v *call.View, args []string) (target, error) {
 	first, rest := args[0], args[1:]
 	if v.Server(first) == nil {
 		if t := v.Exposed(first); t != nil {
-			return target{t.Server.Declared.ID, t.Def.Name, rest}, nil
+			return target{server: t.Server.Declared.ID, tool: t.Def.Name, words: rest}, nil
 		}
 		for end := strings.LastIndex(first, "__"); end > 0; end = strings.LastIndex(first[:end], "__") {
 			if tool := first[end+2:]; v.Server(first[:end]) != nil && tool != "" {
-				return target{first[:end], tool, rest}, nil
+				return target{server: first[:end], tool: tool, words: rest}, nil
 			}
 		}
 	}
@@ -33,7 +45,7 @@ func address(v *call.View, args []string) (target, error) {
 	if rest[0] == "" {
 		return target{}, cmdmain.Usagef("TOOL is empty")
 	}
-	return target{first, rest[0], rest[1:]}, nil
+	return target{server: first, tool: rest[0], words: rest[1:]}, nil
 }
 
 // command is a command line of this program, to be run as it is, in the same
@@ -50,8 +62,14 @@ func (m *caller) command(flags string, words ...string) string {
 	return m.env.Name + line + flags
 }
 
-// helpOf is the command that shows what a tool takes.
-func (m *caller) helpOf(t target) string { return m.command(" --help", t.server, t.tool) }
+// helpOf is the command that shows what a tool takes; of what is no tool nothing
+// does.
+func (m *caller) helpOf(t target) []string {
+	if t.method != "" {
+		return nil
+	}
+	return []string{m.command(" --help", t.server, t.tool)}
+}
 
 // place repeats the flags that say where this command works.
 func (m *caller) place() (flags string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -15,15 +16,27 @@ import (
 )
 
 func app(env *cmdmain.Env) *cli.App {
-	env.Help = func(c *cli.Context) (bool, error) { return true, inSession(env, c, (*caller).help) }
+	env.Help = func(c *cli.Context) (bool, error) {
+		if c.IsSet("prompt") || c.IsSet("resource") {
+			return false, nil
+		}
+		return true, inSession(env, c, (*caller).help)
+	}
 	return &cli.App{
-		Usage:     "call one tool of one server",
-		ArgsUsage: "SERVER [TOOL [key=value | key:=json | key=@file]…]",
+		Usage: "call one tool of one server, or read one of its resources or prompts",
+		UsageText: "mcp-call [OPTIONS] SERVER [TOOL [key=value | key:=json | key=@file]…]\n" +
+			"mcp-call [OPTIONS] --resource URI\n" +
+			"mcp-call [OPTIONS] --prompt NAME [key=value | key=@file]…",
 		Description: "Prints what the tool answers. SERVER alone lists its tools, SERVER TOOL --help shows\n" +
 			"the tool's parameters. SERVER__TOOL works too.\n\n" +
 			"A value is typed by the tool's schema, key:=json is sent as it is, and key=@file is the\n" +
-			"text of a file. A key given twice makes an array, a.b=1 an object.",
+			"text of a file. A key given twice makes an array, a.b=1 an object. A prompt takes text\n" +
+			"only. Resources and prompts have the URIs and names that agents know them by.\n\n" +
+			"What a server asks is asked on the terminal, and declined where there is none. Its log\n" +
+			"and its progress go to standard error.",
 		Flags: append([]cli.Flag{
+			&cli.StringFlag{Name: "resource", Usage: "read the resource `URI`"},
+			&cli.StringFlag{Name: "prompt", Usage: "get the prompt `NAME`"},
 			&cli.StringFlag{Name: "args", Usage: "take the arguments as `JSON`; - reads them from standard input, @FILE from a file"},
 			&cli.StringFlag{Name: "get", Usage: "print only what the gjson `PATH` finds in the result"},
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write `FORMAT`: text, json (the whole result) or raw (the whole answer); " +
@@ -44,6 +57,7 @@ type caller struct {
 	out      string // the format asked for, "" for none
 	host     *call.Host
 	session  *call.Session
+	agent    *agent
 }
 
 // inSession runs do and stops the servers that it started. What do printed is
@@ -58,6 +72,7 @@ func inSession(env *cmdmain.Env, c *cli.Context, do func(*caller, context.Contex
 		if err := m.open(); err != nil {
 			return err
 		}
+		defer m.agent.close()
 		defer m.host.Close()
 		defer m.session.Close()
 		ctx, cancel := m.context()
@@ -71,9 +86,10 @@ func (m *caller) check(args []string) (err error) {
 	if m.out, err = cmdmain.Output(m.c, "text", "json", "raw", "table", "jsonl"); err != nil {
 		return err
 	}
+	if err := m.checkSubject(args); err != nil {
+		return err
+	}
 	switch {
-	case len(args) == 0 || args[0] == "":
-		return cmdmain.Usagef("SERVER is missing")
 	case m.c.IsSet("timeout") && m.c.Duration("timeout") <= 0:
 		return cmdmain.Usagef("--timeout wants a time above zero, not %s", m.c.Duration("timeout"))
 	case m.c.IsSet("get") && m.c.String("get") == "":
@@ -82,6 +98,30 @@ func (m *caller) check(args []string) (err error) {
 		return cmdmain.Usagef("--get and -o raw exclude each other")
 	}
 	return nil
+}
+
+// checkSubject finds them in what is to be called or read.
+func (m *caller) checkSubject(args []string) error {
+	resource, prompt := m.c.IsSet("resource"), m.c.IsSet("prompt")
+	switch {
+	case resource && prompt:
+		return cmdmain.Usagef("--resource and --prompt exclude each other")
+	case !resource && !prompt:
+		if len(args) == 0 || args[0] == "" {
+			return cmdmain.Usagef("SERVER is missing")
+		}
+		return nil
+	case resource && m.c.String("resource") == "":
+		return cmdmain.Usagef("--resource wants a URI")
+	case prompt && m.c.String("prompt") == "":
+		return cmdmain.Usagef("--prompt wants a name")
+	case resource && len(args) > 0:
+		return cmdmain.Usagef("--resource takes no arguments, and %s is one", shown(args[0]))
+	case resource && m.c.IsSet("args"):
+		return cmdmain.Usagef("--resource and --args exclude each other")
+	}
+	_, err := cmdmain.Output(m.c, "text", "json", "raw")
+	return err
 }
 
 func (m *caller) open() error {
@@ -93,13 +133,21 @@ func (m *caller) open() error {
 	if err != nil {
 		return err
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("the current directory: %w", err)
+	}
 	m.userFile = filepath.Join(dirs.Config, "mcp.yaml")
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
 	if m.host, err = m.env.Host(dirs, cfg.Log); err != nil {
 		return err
 	}
-	m.session, err = m.host.Open(call.SessionOptions{Project: project, Policy: m.c.String("policy"), Via: "mcp-call"})
+	m.agent = newAgent(m.env)
+	m.session, err = m.host.Open(call.SessionOptions{
+		Project: project, Policy: m.c.String("policy"), Via: "mcp-call", Agent: m.agent, Dir: dir,
+	})
 	if err != nil {
+		m.agent.close()
 		m.host.Close()
 		return cmdmain.Failure(err)
 	}

@@ -11,6 +11,9 @@ import (
 )
 
 func (m *caller) run(ctx context.Context, args []string) error {
+	if m.c.IsSet("resource") || m.c.IsSet("prompt") {
+		return m.read(ctx, args)
+	}
 	t, err := address(m.session.View(), args)
 	if err != nil {
 		return err
@@ -32,14 +35,7 @@ func (m *caller) run(ctx context.Context, args []string) error {
 // Mistakes that can be seen without the schema are found before anything starts.
 func (m *caller) arguments(ctx context.Context, t target) ([]byte, error) {
 	if m.c.IsSet("args") {
-		if len(t.words) > 0 {
-			return nil, cmdmain.Usagef("--args and %s exclude each other", shown(t.words[0]))
-		}
-		raw, err := m.readArgs(ctx, m.c.String("args"))
-		if err != nil {
-			return nil, err
-		}
-		return parseObject(raw)
+		return m.givenArgs(ctx, t)
 	}
 	words := make([]word, len(t.words))
 	typed := false
@@ -65,6 +61,18 @@ func (m *caller) arguments(ctx context.Context, t target) ([]byte, error) {
 		s = schemaOf(def.Def.InputSchema)
 	}
 	return buildObject(words, s)
+}
+
+// givenArgs are those of --args.
+func (m *caller) givenArgs(ctx context.Context, t target) ([]byte, error) {
+	if len(t.words) > 0 {
+		return nil, cmdmain.Usagef("--args and %s exclude each other", shown(t.words[0]))
+	}
+	raw, err := m.readArgs(ctx, m.c.String("args"))
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(raw)
 }
 
 func (m *caller) readArgs(ctx context.Context, arg string) ([]byte, error) {
@@ -118,35 +126,45 @@ func (m *caller) find(ctx context.Context, t target) (*call.Tool, error) {
 	return nil, m.refused(ctx, refusal)
 }
 
-// call makes the call and prints its answer.
+// call makes the call of a tool and prints its answer.
 func (m *caller) call(ctx context.Context, t target, arguments []byte) error {
 	if s := m.session.View().Server(t.server); s != nil && len(arguments) > s.Declared.MaxMessageBytes {
 		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and max_message_bytes of server %s is %d",
 			len(arguments), t.server, s.Declared.MaxMessageBytes))
 	}
 	params := append(append([]byte(`{"arguments":`), arguments...), '}')
+	return m.send(ctx, t, call.Request{Server: t.server, Tool: t.tool}, params)
+}
+
+// send sends a request and prints its answer.
+func (m *caller) send(ctx context.Context, t target, request call.Request, params []byte) error {
 	progress := startProgress(m.env, t)
 	defer progress.stop()
-	request := call.Request{Server: t.server, Tool: t.tool, LineBytes: len(params), Progress: progress.step}
+	m.agent.beside(progress)
+	request.LineBytes, request.Progress = len(params), progress.step
 	// Progress is asked for whether it is shown or not: it keeps a long call alive (R44).
 	request.Params = wire.InsertMember(params, "_meta", []byte(`{"progressToken":1}`))
 	var result error
 	m.session.Do(ctx, request, func(a call.Answer) {
 		progress.stop()
+		m.agent.flush()
 		if a.Refusal != nil {
 			result = m.refused(ctx, a.Refusal)
 			return
+		}
+		if t.server == "" {
+			t.server = a.Server
 		}
 		result = m.print(t, a)
 	})
 	return result
 }
 
-// usage gives a mistake in the arguments the hint to the tool's own help.
+// usage gives a mistake in the arguments the hint to the help of what they are for.
 func (m *caller) usage(t target, err error) error {
 	var e *cmdmain.Error
 	if errors.As(err, &e) && e.Exit == cmdmain.Usage && len(e.Hints) == 0 {
-		return &cmdmain.Error{Err: e.Err, Word: e.Word, Exit: e.Exit, Hints: []string{m.helpOf(t)}}
+		return &cmdmain.Error{Err: e.Err, Word: e.Word, Exit: e.Exit, Hints: m.helpOf(t)}
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
@@ -36,6 +37,8 @@ func (m *caller) refused(ctx context.Context, r *call.Refusal) error {
 			Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check" + m.place()}}
 	case r.Word == call.UnknownTool:
 		return m.unknown(v, r)
+	case r.Word == call.UnknownPrompt || r.Word == call.UnknownResource:
+		return m.unknownItem(v, r)
 	}
 	err := cmdmain.Failure(r)
 	var e *cmdmain.Error
@@ -65,6 +68,22 @@ func (m *caller) unknown(v *call.View, r *call.Refusal) error {
 		e.Hints = []string{"mcp-catalog servers" + m.place()}
 	}
 	e.Err = errors.New(r.Message + near)
+	return e
+}
+
+// unknownItem names what there is instead of a prompt or resource, and the servers
+// that may have it, since nobody ever listed them.
+func (m *caller) unknownItem(v *call.View, r *call.Refusal) error {
+	e := &cmdmain.Error{Err: errors.New(r.Error()), Word: string(r.Word), Exit: cmdmain.Usage}
+	var never []string
+	for _, s := range v.Servers {
+		if s.Usable() && s.Catalog == nil && v.Serves(s) {
+			never = append(never, call.ShellQuoted(s.Declared.ID))
+		}
+	}
+	if len(never) > 0 {
+		e.Hints = []string{"mcp-catalog refresh " + strings.Join(never, " ") + m.place()}
+	}
 	return e
 }
 
@@ -109,9 +128,12 @@ func (m *caller) serverError(t target, raw []byte) error {
 			Word: string(call.UpstreamError), Exit: cmdmain.ToolError}
 	}
 	failure := &cmdmain.Error{Err: fmt.Errorf("server %s: %s", t.server, e.Message), Word: string(call.UpstreamError), Exit: cmdmain.ToolError}
-	if e.Code == wire.CodeInvalidParams {
+	switch {
+	case e.Code == wire.CodeInvalidParams:
 		failure.Word, failure.Exit = string(call.InvalidArguments), cmdmain.Usage
-		failure.Hints = []string{m.helpOf(t)}
+		failure.Hints = m.helpOf(t)
+	case e.Code == call.CodeNoResource && t.method == readResource:
+		failure.Word, failure.Exit = string(call.UnknownResource), cmdmain.Usage
 	}
 	return failure
 }

@@ -37,14 +37,14 @@ func (m *caller) print(t target, a call.Answer) error {
 	case m.c.IsSet("get"):
 		err = m.found(t, raw, failed)
 	case m.out == "" || m.out == "text":
-		err = m.text(result)
+		err = m.text(t, result)
 	}
 	if err != nil || !failed {
 		return err
 	}
-	failure := &cmdmain.Error{Err: fmt.Errorf("%s/%s reported an error", t.server, t.tool), Word: string(call.ToolError), Exit: cmdmain.ToolError}
+	failure := &cmdmain.Error{Err: fmt.Errorf("%s reported an error", t), Word: string(call.ToolError), Exit: cmdmain.ToolError}
 	if a.Result != nil { // a required argument was missing (R41)
-		failure.Hints = []string{m.helpOf(t)}
+		failure.Hints = m.helpOf(t)
 	}
 	return failure
 }
@@ -60,9 +60,9 @@ func (m *caller) found(t target, raw []byte, failed bool) error {
 	case v.Exists():
 		return m.json([]byte(v.Raw))
 	}
-	e := &cmdmain.Error{Err: fmt.Errorf("nothing is at %s in the result of %s/%s", path, t.server, t.tool), Exit: cmdmain.Failed}
+	e := &cmdmain.Error{Err: fmt.Errorf("nothing is at %s in the result of %s", path, t), Exit: cmdmain.Failed}
 	if failed {
-		e.Err, e.Word, e.Exit = fmt.Errorf("%s/%s reported an error", t.server, t.tool), string(call.ToolError), cmdmain.ToolError
+		e.Err, e.Word, e.Exit = fmt.Errorf("%s reported an error", t), string(call.ToolError), cmdmain.ToolError
 		for _, block := range member(gjson.ParseBytes(raw), "content").Array() {
 			if text := textOf(block); text.Exists() {
 				e.Err = fmt.Errorf("%w: %s", e.Err, text.String())
@@ -75,9 +75,9 @@ func (m *caller) found(t target, raw []byte, failed bool) error {
 
 // text prints text blocks as they are, structured content where there is no
 // text, and names on standard error what else there is.
-func (m *caller) text(result gjson.Result) error {
+func (m *caller) text(t target, result gjson.Result) error {
 	printed := false
-	for _, block := range member(result, "content").Array() {
+	for _, block := range blocks(t, result) {
 		text := textOf(block)
 		switch {
 		case !text.Exists():
@@ -98,8 +98,25 @@ func (m *caller) text(result gjson.Result) error {
 	return nil
 }
 
+// blocks are the pieces of a result that may be text.
+func blocks(t target, result gjson.Result) (list []gjson.Result) {
+	switch t.method {
+	case readResource:
+		return member(result, "contents").Array()
+	case getPrompt:
+		for _, message := range member(result, "messages").Array() {
+			list = append(list, member(message, "content"))
+		}
+		return list
+	}
+	return member(result, "content").Array()
+}
+
 // textOf is the text of a block that is text, or a resource whose text came along.
 func textOf(block gjson.Result) gjson.Result {
+	if kind := member(block, "type"); !kind.Exists() && member(block, "uri").Exists() { // of a resource that was read
+		return member(block, "text")
+	}
 	switch member(block, "type").String() {
 	case "text":
 		return member(block, "text")
@@ -112,10 +129,14 @@ func textOf(block gjson.Result) gjson.Result {
 // describe is a few words for a block that is not text.
 func describe(block gjson.Result) string {
 	words := member(block, "type").String()
-	if words == "" {
+	data := member(block, "data").String()
+	switch {
+	case words != "":
+	case member(block, "uri").Exists():
+		words, data = "resource", member(block, "blob").String()
+	default:
 		words = "a block without a type"
 	}
-	data := member(block, "data").String()
 	if inner := member(block, "resource"); inner.IsObject() {
 		block, data = inner, member(inner, "blob").String()
 	}

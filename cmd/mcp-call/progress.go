@@ -27,6 +27,10 @@ type progress struct {
 	end    chan struct{}
 	ended  chan struct{}
 	once   sync.Once
+
+	mu     sync.Mutex
+	drawn  bool
+	paused int // something else is being written
 }
 
 // startProgress begins to show what is waited for. The caller stops it.
@@ -37,7 +41,7 @@ func startProgress(env *cmdmain.Env, t target) *progress {
 		close(p.ended)
 		return p
 	}
-	text := "waiting for " + t.server + "/" + t.tool
+	text := "waiting for " + t.String()
 	p.latest.Store(&text)
 	go p.show() // ends when stop is called
 	return p
@@ -57,9 +61,31 @@ func (p *progress) step(params []byte) {
 		text += " " + words
 	}
 	p.latest.Store(&text)
+	p.nudge()
+}
+
+func (p *progress) nudge() {
 	select {
 	case p.wake <- struct{}{}:
 	default: // the line is about to be written with the latest text
+	}
+}
+
+// pause takes the line away until the caller resumes. It does nothing to a nil
+// progress.
+func (p *progress) pause() (resume func()) {
+	if p == nil || p.wake == nil {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused++
+	p.clear()
+	return func() {
+		p.mu.Lock()
+		p.paused--
+		p.mu.Unlock()
+		p.nudge()
 	}
 }
 
@@ -76,22 +102,17 @@ func (p *progress) show() {
 	defer close(p.ended)
 	begin := time.NewTimer(progressAfter)
 	defer begin.Stop()
-	drawn := false
 	for {
 		select {
 		case <-begin.C:
-			if drawn {
-				continue
-			}
 		case <-p.wake:
 		case <-p.end:
-			if drawn {
-				p.write("")
-			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.clear()
 			return
 		}
-		p.write(progressLine(p.env.Clean(*p.latest.Load())))
-		drawn = true
+		p.draw()
 		select {
 		case <-time.After(progressEvery):
 		case <-p.end:
@@ -111,6 +132,23 @@ func beginning(text string, width int) string {
 		line = append(line[:width], '…')
 	}
 	return string(line)
+}
+
+func (p *progress) draw() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.paused == 0 {
+		p.write(progressLine(p.env.Clean(*p.latest.Load())))
+		p.drawn = true
+	}
+}
+
+// clear takes the line away, if it is there. The caller holds mu.
+func (p *progress) clear() {
+	if p.drawn {
+		p.write("")
+		p.drawn = false
+	}
 }
 
 func (p *progress) write(line string) {

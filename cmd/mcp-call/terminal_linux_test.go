@@ -18,7 +18,8 @@ type screen struct {
 	done         chan struct{}
 }
 
-func newScreen(t *testing.T) *screen {
+// newTerminal is a pseudo-terminal: the person's end and the command's.
+func newTerminal(t *testing.T) (outer, inner *os.File) {
 	t.Helper()
 	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -32,10 +33,16 @@ func newScreen(t *testing.T) *screen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	inner, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skipf("no pseudo-terminals here: %v", err)
 	}
+	return outer, inner
+}
+
+func newScreen(t *testing.T) *screen {
+	t.Helper()
+	outer, inner := newTerminal(t)
 	s := &screen{outer: outer, inner: inner, done: make(chan struct{})}
 	go func() { // ends when the command has ended and inner is closed
 		defer close(s.done)

@@ -56,7 +56,8 @@ type Answer struct {
 	Result  []byte         // the result to hand on where it differs from the reply's (R41's schema, R73), else nil
 	Error   *wire.RPCError // the error to hand on where it differs from the reply's, else nil
 	Refusal *Refusal
-	Tool    *Tool // nil when no tool was called, or it was not found
+	Tool    *Tool  // nil when no tool was called, or it was not found
+	Server  string // id of the server that it is about, "" when none was found
 }
 
 // Call is one request on its way down the line.
@@ -104,6 +105,9 @@ func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 		refusal.plain = refusal.plain || c.method.name != methodTool
 	}
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
+	if c.server != nil {
+		c.answer.Server = c.server.Declared.ID
+	}
 	if refusal != nil && refusal.Step != StepDispatch {
 		s.logRefusal(c)
 		answer(c.answer)
