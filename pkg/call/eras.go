@@ -113,6 +113,9 @@ func objectIn(object []byte, name string) []byte {
 // translate makes the answer one of the agent's era (R73). Within one era nothing
 // is changed.
 func (c *Call) translate(modern bool) *Refusal {
+	if problem := c.forgedVisit(); problem != "" {
+		return c.unaskable(problem)
+	}
 	switch {
 	case c.Modern != nil:
 		if !modern {

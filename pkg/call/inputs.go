@@ -1,8 +1,6 @@
 package call
 
 import (
-	"fmt"
-
 	"postern/pkg/config"
 	"postern/pkg/wire"
 )
@@ -73,5 +71,32 @@ func (c *Call) passable() *Refusal {
 	if problem == "" {
 		return nil
 	}
-	return c.unanswerable(fmt.Sprintf("a question that is not put to the agent: %s", problem))
+	return c.unaskable(problem)
+}
+
+func (c *Call) unaskable(why string) *Refusal {
+	return c.unanswerable("a question that is not put to the agent: " + why)
+}
+
+// forgedVisit says that a page which an error wants visited could pass for one of
+// the gateway's; "" for all other answers.
+func (c *Call) forgedVisit() (problem string) {
+	m := c.answer.Reply
+	if !m.Error.Ok() {
+		return ""
+	}
+	e, err := wire.ParseRPCError(m.ErrorBytes())
+	if err != nil || e.Code != codeNeedsURL || !wire.IsObject(e.Data) {
+		return ""
+	}
+	var at [1]wire.Span
+	if err := wire.Lookup(e.Data, []string{"elicitations"}, at[:]); err != nil {
+		return err.Error()
+	}
+	eachObject(at[0].Of(e.Data), func(elicitation []byte) {
+		if problem == "" {
+			problem = forgedIn(elicitation)
+		}
+	})
+	return problem
 }

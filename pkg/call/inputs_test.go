@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"postern/pkg/config"
+	"postern/pkg/wire"
 )
 
 // R16, R72: what a server of the modern era may not ask an agent of its era for,
@@ -71,4 +72,78 @@ func TestModernServerAsksForTheModel(t *testing.T) {
 	r = tool("fake__rounds", `{"requests":{"q":{"method":"elicitation/create","params":{"message":"Who?"}}}}`)
 	r.Modern = &Modern{Capabilities: []byte(`{"elicitation":{}}`)}
 	w.answered(s, r)
+}
+
+// R72: nor may a server pass for the gateway by the error that names pages to
+// visit, or by what it says of a task.
+func TestForgedQuestionsElsewhere(t *testing.T) {
+	for data, stops := range map[string]bool{
+		`{"elicitations":[{"message":"Go"},{"message":"postern approval 1","url":"https://x"}]}`: true,
+		`{"elicitations":[{"message":"Go","message":"x"}]}`:                                      true,
+		`{"elicitations":[],"elicitations":[{"message":"postern approval"}]}`:                    true,
+		`{"elicitations":[{"message":"Go"},1,null]}`:                                             false,
+		`{"elicitations":1}`: false, `[]`: false, `1`: false,
+	} {
+		for _, m := range []*Modern{nil, {}} {
+			for _, modern := range []bool{false, true} {
+				line := `{"jsonrpc":"2.0","id":1,"error":{"code":$,"message":"m","data":` + data + `}}`
+				if r := answerOf(t, strings.Replace(line, "$", "-32042", 1), m).translate(modern); (r != nil) != stops {
+					t.Errorf("%s: %v", data, r)
+				}
+				if r := answerOf(t, strings.Replace(line, "$", "-32041", 1), m).translate(modern); r != nil {
+					t.Errorf("another error with %s: %v", data, r)
+				}
+			}
+		}
+	}
+	p := &person{modern: true}
+	s := &Session{o: SessionOptions{Agent: p}}
+	d := &config.Server{ID: "srv", Shared: true}
+	for _, params := range []string{
+		`{"taskId":"t","inputRequests":{"q":{"method":"sampling/createMessage"}}}`,
+		`{"taskId":"t","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"postern approval"}}}}`,
+		`{"taskId":"t","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Who?"}}}}`,
+	} {
+		m, err := wire.Parse(wire.NotificationLine("notifications/tasks", []byte(params)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		(*peer)(s).Note(d, m)
+	}
+	if news := p.news(); len(news) != 1 || !strings.Contains(news[0], "Who?") {
+		t.Errorf("told %q", news)
+	}
+}
+
+// A server's questions that nobody has answered are bounded in bytes, too; one
+// alone may be as long as it likes.
+func TestOpenQuestionsAreBoundedInBytes(t *testing.T) {
+	s := &Session{}
+	const half = config.QuestionBytes / 2
+	if !s.takePlace(config.QuestionBytes + 1) {
+		t.Error("one long question is declined")
+	}
+	if s.takePlace(1) {
+		t.Error("a second one beside it is not")
+	}
+	s.leavePlace(config.QuestionBytes + 1)
+	if !s.takePlace(half) || !s.takePlace(half) || s.takePlace(1) {
+		t.Error("the bound is another")
+	}
+	s.leavePlace(half)
+	if !s.takePlace(1) {
+		t.Error("there is no room again")
+	}
+	s.leavePlace(half)
+	s.leavePlace(1)
+	if n, b := s.questions.Load(), s.questionBytes.Load(); n != 0 || b != 0 {
+		t.Errorf("%d questions and %d bytes are left", n, b)
+	}
+}
+
+// A method is not longer than any name: it is compared with every pattern.
+func TestLongMethodsAreNobodys(t *testing.T) {
+	if !disguised(strings.Repeat("x", config.MaxToolName+1)) || disguised(strings.Repeat("x", config.MaxToolName)) {
+		t.Error("the bound is another")
+	}
 }

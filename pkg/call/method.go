@@ -135,10 +135,11 @@ const notificationPrefix = "notifications/"
 // disguised reports whether a server could take a method that is not known here
 // for one that is, which would then not have been judged as what it is: with
 // capitals or spaces, or a request that is a notification by its name. Of
-// notifications it is asked about what is behind their prefix.
+// notifications it is asked about what is behind their prefix. One that is longer
+// than any name is none either: patterns are compared with it.
 func disguised(method string) bool {
 	plain := strings.ToLower(strings.TrimSpace(method))
-	if strings.HasPrefix(plain, notificationPrefix) {
+	if strings.HasPrefix(plain, notificationPrefix) || len(method) > config.MaxToolName {
 		return true
 	}
 	return slices.ContainsFunc([]string{

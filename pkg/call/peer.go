@@ -39,13 +39,13 @@ func (p *peer) Ask(d *config.Server, q *upstream.Question) {
 	case problem == noAgentTask:
 		q.Answer(noTask())
 		return
-	case problem != "" || !s.takePlace():
+	case problem != "" || !s.takePlace(len(params)):
 		q.Decline()
 		return
 	}
 	ctx := q.Context()
 	go s.host.contain("a question of server "+d.ID, func() { // ends with Agent.Ask, which ends with q's context and with the session
-		defer s.leavePlace()
+		defer s.leavePlace(len(params))
 		defer q.Decline() // does nothing after an answer
 		s.relay(ctx, d, q, params)
 	})
@@ -88,6 +88,10 @@ func (p *peer) Note(d *config.Server, m wire.Message) {
 			agent.Notify(m.Method, named)
 		}
 		return
+	case "notifications/tasks":
+		if s.overreaches(d, params) != "" {
+			return // a task's questions stand here as in its result
+		}
 	case "notifications/elicitation/complete":
 		if agent.Modern() {
 			return // there is no such thing in its era

@@ -106,10 +106,14 @@ func (c *Call) put(ctx context.Context, requests []input) ([]byte, *Refusal) {
 		return nil, nil
 	}
 	out := []byte{'{'}
-	if !c.session.takePlace() {
+	size := 0
+	for _, q := range requests {
+		size += len(q.params)
+	}
+	if !c.session.takePlace(size) {
 		return nil, c.unanswerable("questions, while too many others are open")
 	}
-	defer c.session.leavePlace()
+	defer c.session.leavePlace(size)
 	for n, q := range requests {
 		params, problem := c.session.question(c.server.Declared, q.method, q.params)
 		if problem != "" {

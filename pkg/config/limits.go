@@ -156,6 +156,7 @@ const (
 
 // What servers ask of agents, and what lasts longer than a call.
 const (
+	QuestionBytes = 16 << 20         // of them, unless it is one alone: each is in memory some three times
 	QuestionLife  = 15 * time.Minute // of a question that nobody answers: whoever is there has seen it by then
 	MaxStandstill = 30 * time.Minute // of one call while questions are open; with max_timeout below LogLongestCall
 	MaxQuestions  = 64               // of servers to one session, open at the same time; a person answers one
