@@ -258,6 +258,14 @@ func openEdit(file []byte, create bool) (*edit, error) {
 		return nil, Diagnostic{File: "mcp.yaml", Line: e.top.Line, Column: e.top.Column, Problem: "must be a mapping"}
 	}
 	_, e.servers = pair(e.top, "servers")
+	for _, y := range []*yaml.Node{e.top, e.servers} { // what is not read as a whole is not written to either
+		if y == nil {
+			continue
+		}
+		if n := fromYAML(y, 0); n.kind == kindBad {
+			return nil, Diagnostic{File: "mcp.yaml", Line: n.pos.line, Column: n.pos.column, Problem: n.text}
+		}
+	}
 	switch {
 	case e.servers == nil:
 		e.servers = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}

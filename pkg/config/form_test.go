@@ -196,6 +196,8 @@ func FuzzEdit(f *testing.F) {
 	f.Add(StarterFile(), "new", "/usr/bin/x y", "no")
 	f.Add([]byte(" "), "\xe8", "0", "0")
 	f.Add([]byte("servers: {a: {command: x}, b: {command: y}} # c"), "a", "true", "#")
+	f.Add([]byte("&000:"), "0", "0", "'")
+	f.Add([]byte("servers: {&a b: {command: x}}"), "c", "x", "y")
 	f.Fuzz(func(t *testing.T, file []byte, id, command, arg string) {
 		if len(file) > 4096 {
 			return
