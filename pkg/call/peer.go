@@ -67,7 +67,7 @@ func (s *Session) relay(ctx context.Context, d *config.Server, q *upstream.Quest
 	id, answer := "", func() {}
 	s.agentTasks.begin()
 	defer func() {
-		srv := s.View().Server(d.ID)
+		srv := s.view.Load().Server(d.ID)
 		s.agentTasks.end(d.ID, id, answer, func(status []byte) { s.notify(srv, false, agentTaskStatus, status) })
 	}()
 	if m, err := s.asked(ctx, method, params, q.Progress); err == nil {

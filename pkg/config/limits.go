@@ -148,6 +148,7 @@ const (
 	ListWait           = 5 * time.Second        // default of --list-wait (R66)
 	MaxListWait        = time.Minute            // an agent gives up a list sooner
 	ListChangedEvery   = 500 * time.Millisecond // list_changed at most so often (R54)
+	ListUnchangedRest  = 4 * time.Second        // lists of a server that announces changes which are none are read at most so often in the end
 	MaxPosternDepth    = 3                      // postern started by postern so often is a loop (C23)
 	EndGrace           = 500 * time.Millisecond // answers under way when an agent closes its end
 	MaxWarnings        = 1000                   // different ones that one process shows; what makes more goes on making them

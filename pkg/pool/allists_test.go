@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -260,4 +261,58 @@ func TestListsHoldNoSecret(t *testing.T) {
 			t.Errorf("%s", list)
 		}
 	}
+}
+
+// MB-093: a server that announces a change whenever it is listed is listed a few
+// times in ten seconds, ever more seldom, and nobody is told; what really changes is
+// seen all the same, and makes it be believed again.
+func TestMB093AnnouncesWhenListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f *fakes
+		var mu sync.Mutex
+		lists, tools, loops := 0, `{"name":"a","inputSchema":{"type":"object"}}`, true
+		w, f := listing(t, func(_ context.Context, method string) ([]json.RawMessage, bool, int64, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if method != "tools/list" {
+				return nil, false, 0, nil
+			}
+			if lists++; loops && len(f.lives) > 0 {
+				go f.lives[0].says(toolsChanged, "{}") // ends with the notification
+			}
+			return []json.RawMessage{[]byte(tools)}, false, 0, nil
+		})
+		w.get(w.approve(w.server()))
+		listed := func(during time.Duration) int {
+			mu.Lock()
+			before := lists
+			mu.Unlock()
+			time.Sleep(during)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return lists - before
+		}
+		told := w.changes.Load()
+		if n := listed(10 * time.Second); n < 3 || n > 5 {
+			t.Errorf("%d times in the first ten seconds", n)
+		}
+		if n := listed(time.Minute); n > 16 {
+			t.Errorf("%d times in the minute after", n)
+		}
+		if n := w.changes.Load() - told; n > 1 { // the start
+			t.Errorf("%d changes were told", n)
+		}
+		mu.Lock()
+		tools = strings.Replace(tools, `"a"`, `"b"`, 1)
+		mu.Unlock()
+		told = w.changes.Load()
+		if listed(config.ListUnchangedRest + time.Second); w.changes.Load() != told+1 {
+			t.Errorf("%d changes were told", w.changes.Load()-told)
+		}
+		mu.Lock()
+		loops = false
+		mu.Unlock()
+		listed(time.Minute)
+	})
 }

@@ -63,11 +63,11 @@ func (i *Instance) changed(which ...list) {
 
 // follow reads lists again after each list_changed, one reading at a time:
 // changes that come while one runs are seen by the next. Some servers announce
-// a change whenever they are listed; a pause after each reading keeps them from
-// keeping both sides busy.
+// a change whenever they are listed (MB-093); a pause after each reading, longer
+// each time that nothing was new, keeps them from keeping both sides busy.
 func (i *Instance) follow() {
 	defer i.pool.watch.Done()
-	rest := time.NewTimer(0)
+	rest, pause := time.NewTimer(0), config.ListChangedEvery
 	defer rest.Stop()
 	for {
 		select {
@@ -80,17 +80,22 @@ func (i *Instance) follow() {
 			return
 		case <-i.relists:
 		}
-		if !i.pool.contain("server "+i.server.ID, i.relist) {
+		changed := false
+		if !i.pool.contain("server "+i.server.ID, func() { changed = i.relist() }) {
 			i.client.Close() // a panic ends the instance
 			return
 		}
-		rest.Reset(config.ListChangedEvery)
+		if pause = min(2*pause, config.ListUnchangedRest); changed {
+			pause = config.ListChangedEvery
+		}
+		rest.Reset(pause)
 	}
 }
 
-// relist takes those lists that changed as they are now and announces what is
-// new in them. One that fails stands as it was, until the next change or start.
-func (i *Instance) relist() {
+// relist takes those lists that changed as they are now, announces what is new in
+// them, and reports whether anything is. One that fails stands as it was, until the
+// next change or start.
+func (i *Instance) relist() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), i.server.StartTimeout)
 	defer cancel()
 	stale, read := i.stale.Swap(0), false
@@ -100,11 +105,11 @@ func (i *Instance) relist() {
 		}
 	}
 	if !read {
-		return
+		return false
 	}
 	c, err := i.build()
 	if err != nil {
-		return
+		return false
 	}
 	old := i.live.Swap(c)
 	same := catalog.Same(old, c)
@@ -114,6 +119,7 @@ func (i *Instance) relist() {
 	if !same {
 		i.pool.announce()
 	}
+	return !same
 }
 
 // record keeps a list in the cache. Without a cache the server still works, and
