@@ -73,9 +73,14 @@ func (c *Call) send(ctx context.Context, i *pool.Instance, params []byte, token 
 func (c *Call) ask(ctx context.Context, i *pool.Instance, call upstream.Call) (upstream.Reply, *Refusal) {
 	reply, queued, err := i.Do(ctx, c.session.ID, call)
 	c.times.queue += queued
+	if f, ok := asError[*upstream.Failure](err); ok && c.asked && !f.Sent {
+		again := *f
+		again.Sent, err = true, &again // an earlier round of it was
+	}
 	if err != nil {
 		return reply, failed(ctx, c.server, c.name, err)
 	}
+	c.asked = true
 	return reply, nil
 }
 

@@ -75,6 +75,7 @@ type Call struct {
 	trace     trace
 	approved  *trust.Approved
 	notReady  error // why the server cannot be started; reported by dispatch
+	asked     bool  // a request of it was answered: whatever follows may have happened
 	answer    Answer
 	times     times
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"postern/pkg/config"
@@ -49,6 +50,30 @@ func TestRoundsOfQuestions(t *testing.T) {
 	if len(sent) != 5 || !strings.Contains(sent[1], `"inputResponses":{"b":{"said":"elicitation/create","n":1.0},"\u0061":{"said":"roots/list","n":1.0}},"requestState":"\u0072ound\/1"`) ||
 		strings.Contains(sent[2], "inputResponses") || !strings.Contains(sent[2], `"requestState":"\u0072ound\/2"`) {
 		t.Errorf("sent\n%s", strings.Join(sent, "\n"))
+	}
+}
+
+// R43: what a server asked first it was sent, though it is gone before the answer
+// can be.
+func TestServerIsGoneBetweenRounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, modernServer("shared: false"), nil)
+	p := &person{capabilities: everything, answer: func(context.Context, string, string, func([]byte)) string {
+		e := mcptest.WaitEvents(t, w.events, "start", 1)[0]
+		if err := syscall.Kill(e.PID, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		gone := func() bool { return syscall.Kill(e.PID, 0) != nil }
+		if !mcptest.Eventually(gone) {
+			t.Error("the server lives")
+		}
+		return `{"action":"accept"}`
+	}}
+	s := w.agent(p, SessionOptions{})
+	requests := `[{"a":{"method":"elicitation/create","params":{"message":"Who?"}}}]`
+	r, _ := w.refused(s, tool("fake__rounds", `{"n":1,"requests":`+requests+`}`), OutcomeUnknown)
+	if !strings.Contains(r.Message, "may have happened") {
+		t.Errorf("%+v", r)
 	}
 }
 
