@@ -18,7 +18,11 @@ func failed(ctx context.Context, s *Server, tool string, err error) *Refusal {
 	}
 	if tooLong, ok := asError[*errTooLong](context.Cause(ctx)); ok {
 		r.Word, r.Reason = Timeout, "max_timeout"
-		r.Message = "the call to " + r.Server + " was given up: " + tooLong.Error() + mayHaveHappened(err)
+		r.Message = "the call to " + r.Server + " was given up: " + tooLong.Error()
+		if f, ok := asError[*upstream.Failure](err); ok && f.Word == upstream.Timeout {
+			r.Message += ", " + f.Detail // with the other limit, and how far it came (MB-085)
+		}
+		r.Message += mayHaveHappened(err)
 	} else {
 		r.Word, r.Reason = Cancelled, context.Cause(ctx).Error()
 		r.Message = "the call to " + r.Server + " was cancelled" + mayHaveHappened(err)

@@ -40,6 +40,7 @@
 //	stderr-line=TEXT     write one line to stderr first
 //	start-delay=DURATION read nothing before that has passed
 //	exit-at-start=N      end with status N at once
+//	exit-on=METHOD       end with status 1 when METHOD came
 //	exit-on-discover=N   end with status N when asked server/discover
 //	no-initialize        never answer initialize
 //	no-discover          never answer server/discover

@@ -66,7 +66,7 @@ type faults map[string]string
 
 func faultNames() []string {
 	return []string{
-		"banner", "noise", "bom", "crlf", "stderr", "stderr-line", "start-delay", "exit-at-start", "exit-on-discover",
+		"banner", "noise", "bom", "crlf", "stderr", "stderr-line", "start-delay", "exit-at-start", "exit-on", "exit-on-discover",
 		"no-initialize", "no-discover", "initialize", "list-error", "stop-reading", "ignore-eof", "ignore-term", "tty", "grandchild",
 	}
 }

@@ -128,6 +128,9 @@ func (s *server) read(stdin io.Reader, eof chan<- struct{}) {
 		m, err := wire.Parse(line)
 		var bad *wire.ParseError
 		switch {
+		case m.Method != "" && m.Method == s.o.faults["exit-on"]:
+			s.quit(1)
+			select {} // ends with the process
 		case errors.As(err, &bad):
 			s.out.line(wire.ErrorLine(bad.ID, &wire.RPCError{Code: bad.Code, Message: bad.Reason}))
 		case m.Kind == wire.Response:

@@ -293,7 +293,8 @@ func TestRemovedWhileWaitingForRestart(t *testing.T) {
 	})
 }
 
-// R21: every 30 s it is looked, and nothing is sent.
+// R21: every 30 s it is looked, and nothing is sent. A server that refuses ping is as
+// healthy as any (MB-099), and no check can fail that would stop one (MB-101).
 func TestReconcileSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, f := fakeWorld(t)
