@@ -53,7 +53,8 @@
 // full in the middle of a row keeps the other half and writes it once there is
 // room, unless somebody wrote behind it; until then rows are lost, and counted.
 // Readers pass over blank lines, skip every line that is not a row, and count
-// those (C83).
+// those (C83); zero bytes that a crash of the machine left in front of a line count
+// as one.
 //
 // A line of version 1, broken here for reading:
 //

@@ -42,9 +42,17 @@ func (p *piece) judge(m *matcher) {
 		}
 		if end-i > config.LogLineBytes {
 			p.lines = append(p.lines, lineSpan{int32(i), int32(i), false})
-		} else if line := p.buf[i:end]; !blank(line) {
-			if row, wanted := m.judge(line); wanted || !row {
-				p.lines = append(p.lines, lineSpan{int32(i), int32(end), row})
+			i = end + 1
+			continue
+		}
+		if line := p.buf[i:end]; !blank(line) {
+			n := zeros(line)
+			row, wanted := m.judge(line[n:])
+			if n > 0 || !row {
+				p.lines = append(p.lines, lineSpan{int32(i), int32(i), false})
+			}
+			if row && wanted {
+				p.lines = append(p.lines, lineSpan{int32(i + n), int32(end), true})
 			}
 		}
 		i = end + 1
@@ -101,6 +109,15 @@ func (p *piece) lineEnd(i int) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// zeros is how many zero bytes a line begins with: a crash of the machine can leave
+// them in the place of what was about to be written.
+func zeros(line []byte) (n int) {
+	for n < len(line) && line[n] == 0 {
+		n++
+	}
+	return n
 }
 
 func blank(line []byte) bool {
