@@ -127,8 +127,13 @@ func TestOpenQuestionsAreBoundedInBytes(t *testing.T) {
 		t.Error("a second one beside it is not")
 	}
 	s.leavePlace(config.QuestionBytes + 1)
-	if !s.takePlace(half) || !s.takePlace(half) || s.takePlace(1) {
-		t.Error("the bound is another")
+	for _, size := range []int{half, half} {
+		if !s.takePlace(size) {
+			t.Error("the bound is smaller")
+		}
+	}
+	if s.takePlace(1) {
+		t.Error("the bound is larger")
 	}
 	s.leavePlace(half)
 	if !s.takePlace(1) {
