@@ -220,6 +220,7 @@ func TestPausedProgress(t *testing.T) {
 	p := startProgress(&cmdmain.Env{Stderr: k.inner}, target{server: "fake", tool: "slow"})
 	k.hears("waiting for fake/slow")
 	resume := p.pause()
+	p.draw() // as a tick does: nothing, meanwhile
 	if _, err := k.inner.WriteString("a line\n"); err != nil {
 		t.Fatal(err)
 	}
