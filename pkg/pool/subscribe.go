@@ -48,10 +48,13 @@ func (i *Instance) Subscribe(ctx context.Context, session, uri string, params up
 	case i.modern.Load():
 		return i.subscribeModern(ctx, session, uri)
 	}
+	// Noted first: what the server tells right behind its answer is for the session.
+	if !i.subscribe(session, uri) {
+		return upstream.Reply{}, i.notSent(ErrLeft, 0)
+	}
 	reply, _, err := i.Do(ctx, session, i.asWritten(methodSubscribe, uri, params))
-	if err == nil && reply.Message.ErrorBytes() == nil && !i.subscribe(session, uri) {
-		// The session left meanwhile; nobody else has the URI as long as this holds the gate.
-		_, _ = i.client.Do(ctx, i.subscription(methodUnsubscribe, uri))
+	if err != nil || reply.Message.ErrorBytes() != nil {
+		i.unsubscribed(session, uri)
 	}
 	return reply, err
 }
