@@ -141,6 +141,21 @@ func TestLeavingWhileSubscribing(t *testing.T) {
 	}
 }
 
+// What a server tells before its answer is taken in is for the session that asked.
+func TestNewsBehindASubscription(t *testing.T) {
+	t.Parallel()
+	w, f := fakeWorld(t)
+	a := w.join("a")
+	i := w.get(w.approve(w.server()))
+	c := f.last()
+	c.answers(func(context.Context, upstream.Call) (upstream.Reply, error) {
+		c.says(resourceUpdated, `{"uri":"`+text+`"}`)
+		return fine(), nil
+	})
+	w.subscribe(i, "a", text)
+	a.hears(t, updated(text))
+}
+
 // listens is the filters of the listens a server got, and how many were cancelled.
 func (w *world) listens() (filters []string, cancelled int) {
 	for _, line := range w.received(methodListen) {
