@@ -227,6 +227,24 @@ const (
 	KillGrace              = 2 * time.Second        // to vanish when killed
 )
 
+// The shared process (R74, R81).
+const (
+	HubIdleExit     = 10 * time.Minute       // without a session; a start costs less than the memory
+	MaxHubIdleExit  = 24 * time.Hour         // longer is 0: never
+	HubLineBytes    = 64 << 10               // a first line, and its answer; directories and locale have 40 KiB at most
+	HubLineWait     = 5 * time.Second        // for a first line, and for its answer: both ends are local
+	HubVariables    = 256                    // of an agent that are asked for; an agent has not more
+	HubEnvBytes     = 1 << 20                // their values in one line; the system allows two
+	HubLockWait     = 100 * time.Millisecond // for the lock: who holds it is the hub
+	HubSocketWait   = 15 * time.Second       // for the lock where the socket is given: the one before has to notice
+	HubReach        = 5 * time.Second        // for a hub that was just started
+	HubReachEvery   = 10 * time.Millisecond  // how often it is looked for
+	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
+	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
+	HubGoodbye      = time.Second            // for the last line to a bridge that may not read
+	HubOrphanLinger = 10 * time.Second       // of a hub whose executable is replaced, without a session: twice HubReach
+)
+
 // Which servers run (R20 to R26).
 const (
 	FlapDeaths          = 5                      // deaths within FlapWindow: it will not come right by itself

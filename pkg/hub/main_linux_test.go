@@ -245,7 +245,7 @@ func (k *kept) end() int {
 }
 
 // state is the letter of /proc/PID/stat, 0 for none.
-func state(pid int) byte {
+func processState(pid int) byte {
 	s, err := proc.Look(pid)
 	if err != nil {
 		return 0
@@ -255,15 +255,15 @@ func state(pid int) byte {
 
 func waitState(t *testing.T, pid int, want string) {
 	t.Helper()
-	if !mcptest.Eventually(func() bool { return strings.IndexByte(want, state(pid)) >= 0 }) {
-		t.Fatalf("process %d is in state %c, not %s", pid, state(pid), want)
+	if !mcptest.Eventually(func() bool { return strings.IndexByte(want, processState(pid)) >= 0 }) {
+		t.Fatalf("process %d is in state %c, not %s", pid, processState(pid), want)
 	}
 }
 
 // waitGone wants the process to be gone and waited for.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
-	if !mcptest.Eventually(func() bool { return state(pid) == 0 }) {
-		t.Fatalf("process %d is in state %c", pid, state(pid))
+	if !mcptest.Eventually(func() bool { return processState(pid) == 0 }) {
+		t.Fatalf("process %d is in state %c", pid, processState(pid))
 	}
 }
