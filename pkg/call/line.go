@@ -46,6 +46,7 @@ type Request struct {
 	LineBytes int                 // size of the request as received, for the row
 	Via       string              // the `via` of its row; "" is what the method has, or the session's
 	Modern    *Modern             // set when the request came in the modern era
+	RowID     string              // the id of its row, one of calllog.NewID; "" = the log makes one (C81)
 }
 
 // Answer is what a call came to: exactly one of Reply and Refusal is set, or

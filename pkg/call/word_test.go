@@ -41,6 +41,7 @@ var table = map[Word]Meaning{
 	CircuitOpen:       {wire.CodeInternal, calllog.CircuitOpen, ExitUnavailable},
 	Cancelled:         {wire.CodeInternal, calllog.Cancelled, ExitInterrupted},
 	ToolError:         {wire.CodeInternal, calllog.ToolError, ExitToolError},
+	HubLost:           {wire.CodeInternal, calllog.UpstreamError, ExitUnavailable},
 }
 
 // R41: one table, and no word of the type without its line.

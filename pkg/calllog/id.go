@@ -11,6 +11,9 @@ import (
 // them the other way round and would not sort. It is never changed.
 var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
+// IDBytes is how long the id of a row is.
+const IDBytes = 26
+
 // NewID makes the id of a row: 26 lower-case letters and digits, the first ten
 // from now in milliseconds, so that ids sort by time, the others random.
 func NewID(now time.Time) string {
@@ -19,6 +22,9 @@ func NewID(now time.Time) string {
 	_, _ = rand.Read(b[6:]) // never fails: crypto/rand ends the process instead
 	return idEncoding.EncodeToString(b[:])
 }
+
+// IsID reports whether a text is the id of a row, as NewID makes them.
+func IsID(text string) bool { return len(text) == IDBytes && !idTime(text).IsZero() }
 
 // idTime is the time that an id of NewID begins with; zero for any other text.
 func idTime(id string) time.Time {

@@ -19,6 +19,7 @@ type request struct {
 	method string
 	modern *call.Modern      // nil for a request of the legacy era
 	reply  func(line []byte) // hands over the one answer; nil says that there will be none
+	row    string            // the id of its row; "" = the log makes one
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -26,19 +27,26 @@ type request struct {
 // read takes the agent's messages one after the other until r ends. A line
 // that is no message is answered and the session goes on (R1, R3).
 func (s *session) read(r io.Reader) error {
-	lines := wire.NewReader(r, config.AgentMessageBytes)
+	longest := config.AgentMessageBytes
+	if s.o.Stamped {
+		longest += stampBytes
+	}
+	lines := wire.NewReader(r, longest)
 	for s.ctx.Err() == nil {
 		line, err := lines.Next()
 		var long *wire.TooLongError
 		switch {
 		case errors.As(err, &long):
 			s.send(wire.ErrorLine(nil, &wire.RPCError{Code: wire.CodeInvalidRequest,
-				Message: fmt.Sprintf("the message is longer than %d bytes", long.Max)}))
+				Message: fmt.Sprintf("the message is longer than %d bytes", config.AgentMessageBytes)}))
 		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err
 		default:
+			if line, err = s.unstamped(line); err != nil {
+				return err
+			}
 			s.line(line)
 		}
 	}
@@ -92,7 +100,7 @@ func (s *session) message(m wire.Message, reply func([]byte)) {
 // and runs it. modern is nil for a request of the legacy era, which initialize
 // goes before.
 func (s *session) start(m wire.Message, modern *call.Modern, reply func([]byte), run func(*request, wire.Message)) {
-	r := &request{id: m.IDBytes(), key: wire.IDKey(m.IDBytes()), method: m.Method, modern: modern, reply: reply}
+	r := &request{id: m.IDBytes(), key: wire.IDKey(m.IDBytes()), method: m.Method, modern: modern, reply: reply, row: s.takeStamp()}
 	s.mu.Lock()
 	_, taken := s.open[r.key]
 	full := len(s.open) >= config.SessionCalls

@@ -42,16 +42,17 @@ type Instance struct {
 	queue    *queue
 	counted  bool // its end was counted by the breaker; guarded by Pool.mu
 	live     atomic.Pointer[catalog.Catalog]
-	known    [lists]known   // for whoever reads lists: the start, then follow
-	stale    atomic.Uint32  // lists that changed, a bit each
-	relists  chan struct{}  // one token: some did
-	modern   atomic.Bool    // the era of the server
-	logs     bool           // it takes logging/setLevel
-	level    level          // that it was told
-	tuning   gate           // held while it is told
-	listens  listens        // of a modern one
-	dropped  atomic.Uint64  // notifications that were for nobody
-	early    []wire.Message // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
+	known    [lists]known      // for whoever reads lists: the start, then follow
+	stale    atomic.Uint32     // lists that changed, a bit each
+	relists  chan struct{}     // one token: some did
+	asks     chan chan<- error // Relist waits
+	modern   atomic.Bool       // the era of the server
+	logs     bool              // it takes logging/setLevel
+	level    level             // that it was told
+	tuning   gate              // held while it is told
+	listens  listens           // of a modern one
+	dropped  atomic.Uint64     // notifications that were for nobody
+	early    []wire.Message    // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
@@ -68,7 +69,7 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 	}
 	i := &Instance{
 		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv), session: a.Session(),
-		queue: newQueue(srv.MaxConcurrency, srv.Queue), relists: make(chan struct{}, 1), tuning: newGate(),
+		queue: newQueue(srv.MaxConcurrency, srv.Queue), relists: make(chan struct{}, 1), asks: make(chan chan<- error), tuning: newGate(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
 	defer cancel()
@@ -152,13 +153,8 @@ func (p *Pool) rememberedEra(id catalog.Identity) string {
 // given up says nothing about the server.
 func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error) {
 	if p.o.Catalogs != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		why := err.Error()
-		var f *upstream.Failure
-		if errors.As(err, &f) {
-			why = f.Explained()
-		}
 		// A cache that cannot be written costs a repeated discovery, nothing else (C6).
-		_ = p.o.Catalogs.SetFailed(id, why)
+		_ = p.o.Catalogs.SetFailed(id, explained(err))
 	}
 }
 

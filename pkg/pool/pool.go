@@ -52,6 +52,7 @@ type Pool struct {
 	alarm     time.Time         // when it looks next by itself
 	berths    map[string]*berth // by key
 	peers     map[string]Peer   // by session
+	killed    map[string]bool   // by server id
 	joined    bool              // some session ever was
 	survivors []upstream.Teardown
 }
@@ -59,7 +60,7 @@ type Pool struct {
 // New makes an empty pool. It starts nothing.
 func New(o Options) *Pool {
 	return &Pool{
-		o: o, name: randomName(), connect: dial, berths: map[string]*berth{}, peers: map[string]Peer{},
+		o: o, name: randomName(), connect: dial, berths: map[string]*berth{}, peers: map[string]Peer{}, killed: map[string]bool{},
 		poke: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
@@ -71,7 +72,7 @@ func New(o Options) *Pool {
 // next Get tries again, until the breaker opens. One that follows a process
 // that ended waits until nothing of that is left (R12), so that there are never
 // two of one key. Settings of a that lie outside the key hold from now on.
-// Errors are *upstream.Failure, *OpenError, *HeldError, those of
+// Errors are *upstream.Failure, *OpenError, *HeldError, *KilledError, those of
 // trust.Approved.Launch, ctx's cause, ErrLeft or ErrClosed.
 func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
 	if ctx.Err() != nil {
@@ -103,6 +104,9 @@ func (p *Pool) enter(a *trust.Approved) (*entry, error) {
 		return nil, ErrLeft
 	}
 	b := p.berth(a)
+	if err := p.brake(b); err != nil {
+		return nil, err
+	}
 	b.used = time.Now()
 	if b.entry != nil && !b.entry.over() {
 		return b.entry, nil
@@ -138,6 +142,9 @@ func (p *Pool) launch(b *berth, own bool) *entry {
 	e := &entry{ready: make(chan struct{}), gone: make(chan struct{}), end: end, own: own}
 	before := b.entry
 	b.entry = e
+	if b.tries > 0 {
+		b.restarts++
+	}
 	p.watch.Add(1)
 	go p.run(life, b, e, before, b.approved) // ends when the process is gone, or at once when its start failed
 	return e
