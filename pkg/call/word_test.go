@@ -55,6 +55,9 @@ func TestWords(t *testing.T) {
 			t.Errorf("a refusal %s has exit code %d and code %d", word, r.ExitCode(), r.RPC().Code)
 		}
 	}
+	if string(HubLost) != calllog.HubLost {
+		t.Errorf("the log reads another word than %s", HubLost)
+	}
 	for _, word := range declaredWords(t) {
 		if _, ok := table[word]; !ok {
 			t.Errorf("%s has no line in the table", word)

@@ -181,6 +181,7 @@ const (
 const (
 	LogCheckEvery  = time.Second            // how often a writer looks whether its file is still the one by name
 	LogOrder       = time.Minute            // rows of one file may be out of order by so much: queues, several writers
+	LogLossWindow  = 5 * time.Minute        // rows that bridges write of calls in flight stand so close together
 	LogLongestCall = time.Hour              // above every max_timeout with its question
 	LogPruneDays   = 3                      // days with rows that make a date credible enough to remove old days
 	LogPiece       = 512 << 10              // what a scan reads and judges at once, two for each processor
@@ -238,9 +239,13 @@ const (
 	HubLockWait     = 100 * time.Millisecond // for the lock: who holds it is the hub
 	HubSocketWait   = 15 * time.Second       // for the lock where the socket is given: the one before has to notice
 	HubReach        = 5 * time.Second        // for a hub that was just started
-	HubReachEvery   = 10 * time.Millisecond  // how often it is looked for
+	HubReachFirst   = time.Millisecond       // until it is looked for again, doubling
+	HubReachMost    = 50 * time.Millisecond  // where the doubling ends: a person waits
+	HubConnections  = 4096                   // at the same time; agents are some dozens
 	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
 	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
+	HubGrace        = 3 * time.Second        // of a hub's sessions when it ends, as of its servers
+	ControlWait       = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell
 	HubGoodbye      = time.Second            // for the last line to a bridge that may not read
 	HubOrphanLinger = 10 * time.Second       // of a hub whose executable is replaced, without a session: twice HubReach
 )

@@ -42,17 +42,18 @@ type Instance struct {
 	queue    *queue
 	counted  bool // its end was counted by the breaker; guarded by Pool.mu
 	live     atomic.Pointer[catalog.Catalog]
-	known    [lists]known      // for whoever reads lists: the start, then follow
-	stale    atomic.Uint32     // lists that changed, a bit each
-	relists  chan struct{}     // one token: some did
-	asks     chan chan<- error // Relist waits
-	modern   atomic.Bool       // the era of the server
-	logs     bool              // it takes logging/setLevel
-	level    level             // that it was told
-	tuning   gate              // held while it is told
-	listens  listens           // of a modern one
-	dropped  atomic.Uint64     // notifications that were for nobody
-	early    []wire.Message    // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
+	known    [lists]known   // for whoever reads lists: the start, then follow
+	stale    atomic.Uint32  // lists that changed, a bit each
+	relists  chan struct{}  // one token: some did
+	modern   atomic.Bool    // the era of the server
+	logs     bool           // it takes logging/setLevel
+	level    level          // that it was told
+	tuning   gate           // held while it is told
+	listens  listens        // of a modern one
+	dropped  atomic.Uint64  // notifications that were for nobody
+	early    []wire.Message // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
+
+	asks chan chan<- error // of who waits for all lists to be read again
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
