@@ -81,7 +81,7 @@ func TestFollowKeepsTheHubsRow(t *testing.T) {
 		}
 		return nil
 	}, time.Millisecond)
-	if all := strings.Join(got, " "); err != enough || all != "a b d e" {
+	if all := strings.Join(got, " "); err != enough || all != "a b c d e" {
 		t.Errorf("%q, %v", all, err)
 	}
 }
