@@ -122,6 +122,9 @@ func (h *Host) Warn(text string) {
 func (h *Host) warnOnce(key, text string) {
 	h.mu.Lock()
 	seen := h.warned[key]
+	if len(h.warned) >= config.WarnedTexts { // said again rather than kept for as long as a hub lives
+		clear(h.warned)
+	}
 	h.warned[key] = true
 	h.mu.Unlock()
 	if !seen {

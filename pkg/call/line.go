@@ -102,7 +102,9 @@ func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
 func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 	c.times.latency = time.Since(c.times.begin)
 	if refusal = s.host.cleaned(refusal); refusal != nil {
-		refusal.plain = refusal.plain || c.method.name != methodTool
+		own := *refusal // calls that wait for one start have one refusal
+		own.plain, own.Row = own.plain || c.method.name != methodTool, c.RowID
+		refusal = &own
 	}
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
 	if refusal != nil && refusal.Step != StepDispatch {

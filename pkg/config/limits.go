@@ -134,6 +134,7 @@ const (
 	RefusalLogWait     = 100 * time.Millisecond // a refusal's row is waited for so long (C81)
 	LogFlush           = 2 * time.Second        // the log's queue at the end of a process
 	MaxReturnedSchema  = 8 << 10                // a schema given back with refused arguments (R41)
+	WarnedTexts        = 4096                   // of lines for the operator, each said once until there are so many
 	WarnedTools        = 100                    // tools whose results the operator is told about, one line each
 	WarnedMembers      = 32                     // of a result that are looked for, for that
 	WarnedNameChars    = 200                    // of what is missing in that line
@@ -245,9 +246,21 @@ const (
 	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
 	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
 	HubGrace        = 3 * time.Second        // of a hub's sessions when it ends, as of its servers
-	ControlWait       = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell
+	ControlWait     = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell
 	HubGoodbye      = time.Second            // for the last line to a bridge that may not read
 	HubOrphanLinger = 10 * time.Second       // of a hub whose executable is replaced, without a session: twice HubReach
+)
+
+// The bridge between an agent and the shared process (R74, R80).
+const (
+	BridgeEnd      = 900 * time.Millisecond                      // from the end of stdin to its own
+	AloneEnd       = EndGrace + EOFGrace + TermGrace + KillGrace // of a session that it has served without a hub: the servers' end
+	BridgeWaiting  = 4 << 20                                     // of lines that wait for the next hub, beside one
+	BridgeResume   = 5 * time.Second                             // they wait for answers to what is repeated; a server may have to start
+	BridgeLook     = 100 * time.Millisecond                      // how often a write that hangs looks whether the agent is there
+	ParentLook     = time.Second                                 // how often a parent is looked at where the kernel does not tell
+	HubDeaths      = 3                                           // within HubDeathWindow: the session goes on without a hub
+	HubDeathWindow = time.Minute                                 // a hub that was up so long did well
 )
 
 // Which servers run (R20 to R26).

@@ -161,6 +161,19 @@ func (p *Pool) Running(key string) *Instance {
 	return nil
 }
 
+// Approved is the newest declaration of every key that is not retired.
+func (p *Pool) Approved() []*trust.Approved {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]*trust.Approved, 0, len(p.berths))
+	for _, b := range p.berths {
+		if !b.retired {
+			all = append(all, b.approved)
+		}
+	}
+	return all
+}
+
 // Want says that a session that is open wants a server up without a call
 // (`start: eager`): it is started now, and again whenever it dies, until the
 // session leaves.
