@@ -48,7 +48,7 @@ func connect(ctx context.Context, socket string) (*net.UnixConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, config.HubReach)
 	defer cancel()
 	var d net.Dialer
-	for {
+	for wait := config.HubReachFirst; ; wait = min(2*wait, config.HubReachMost) {
 		conn, err := d.DialContext(ctx, "unix", socket)
 		switch {
 		case err == nil:
@@ -58,7 +58,7 @@ func connect(ctx context.Context, socket string) (*net.UnixConn, error) {
 		case !isQueueFull(err):
 			return nil, err
 		}
-		if !pause(ctx, config.HubReachEvery) {
+		if !pause(ctx, wait) {
 			return nil, err
 		}
 	}
@@ -118,28 +118,4 @@ func quoteGlob(dir string) string {
 		out = append(out, r)
 	}
 	return string(out)
-}
-
-// Reach connects to the hub of this place. When none answers spawn is called, once
-// and only if nobody else is about to become the hub, and the hub is looked for
-// until HubReach is over or ctx ends. The error is Dial's last one, or spawn's.
-func (p Place) Reach(ctx context.Context, spawn func() error) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, config.HubReach)
-	defer cancel()
-	var nobody *NoHubError
-	for spawned := false; ; {
-		conn, err := p.Dial(ctx)
-		if err == nil || !errors.As(err, &nobody) {
-			return conn, err
-		}
-		if !spawned && !p.Held() {
-			spawned = true
-			if err := spawn(); err != nil {
-				return nil, err
-			}
-		}
-		if !pause(ctx, config.HubReachEvery) {
-			return nil, err
-		}
-	}
 }

@@ -2,11 +2,11 @@ package hub
 
 import "golang.org/x/sys/unix"
 
-// peerUser is the user that the process at the other end of a socket runs as.
-func peerUser(fd int) (int, error) {
-	peer, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+// peer is the user at the other end of a socket; the process is not known.
+func peer(fd int) (uid, pid int, err error) {
+	p, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
-	return int(peer.Uid), nil
+	return int(p.Uid), 0, nil
 }

@@ -2,12 +2,12 @@ package hub
 
 import "golang.org/x/sys/unix"
 
-// peerUser is the user that the process at the other end of a socket ran as when
+// peer is the user and the process at the other end of a socket, as they were when
 // it connected or began to listen.
-func peerUser(fd int) (int, error) {
-	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+func peer(fd int) (uid, pid int, err error) {
+	p, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return -1, err
+		return -1, 0, err
 	}
-	return int(peer.Uid), nil
+	return int(p.Uid), int(p.Pid), nil
 }

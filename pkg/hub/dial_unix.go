@@ -37,22 +37,24 @@ func checkSocket(path string) error {
 
 // checkPeer judges the process at the other end: it must run as this user.
 func checkPeer(conn *net.UnixConn) error {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return err
-	}
-	uid := -1
-	if cerr := raw.Control(func(fd uintptr) { uid, err = peerUser(int(fd)) }); cerr != nil {
-		return cerr
-	}
-	if err != nil {
-		return err
-	}
-	if uid != os.Geteuid() {
-		return &state.UnsafeError{Path: conn.RemoteAddr().String(),
+	uid, _, err := peerOf(conn)
+	if err == nil && uid != os.Geteuid() {
+		err = &state.UnsafeError{Path: conn.RemoteAddr().String(),
 			Why: fmt.Sprintf("is spoken on by a process of user id %d, not of yours (%d)", uid, os.Geteuid())}
 	}
-	return nil
+	return err
+}
+
+// peerOf is the user and the process at the other end; 0 is an unknown process.
+func peerOf(conn *net.UnixConn) (uid, pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return -1, 0, err
+	}
+	if cerr := raw.Control(func(fd uintptr) { uid, pid, err = peer(int(fd)) }); cerr != nil {
+		return -1, 0, cerr
+	}
+	return uid, pid, err
 }
 
 func isNobody(err error) bool {

@@ -71,11 +71,11 @@
 //
 // # The wire of the socket
 //
-// The client speaks first. A first line that is a JSON object with a member
-// "postern" is a hello or an order and is at most HubLineBytes long; any other
-// begins plain MCP of a session without project, that line included (R81). It is
-// waited for HubLineWait. Members that are not known are ignored; "postern" is the
-// version of these lines, 1.
+// The client speaks first. A first line of at most HubLineBytes that is a JSON
+// object with the member "postern":1, the version of these lines, is a hello or an
+// order; any other begins plain MCP of a session without project, that line
+// included (R81). It is waited for HubLineWait. Members that are not known are
+// ignored.
 //
 // A session of an agent's bridge (Hello):
 //

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 )
-
-// protocol is the version of the hub's own lines.
-const protocol = 1
 
 // Kinds of sessions.
 const (
@@ -55,8 +55,8 @@ func (v Values) Line() []byte { return line(v) }
 
 // Verbs of control.
 const (
-	VerbStatus, VerbKill, VerbStart, VerbRestart = "status", "kill", "start", "restart"
-	VerbStop, VerbReload, VerbRefresh            = "stop", "reload", "refresh"
+	VerbStatus, VerbKill, VerbStart, VerbRestart = call.VerbStatus, call.VerbKill, call.VerbStart, call.VerbRestart
+	VerbStop, VerbReload, VerbRefresh            = call.VerbStop, call.VerbReload, call.VerbRefresh
 )
 
 // Order is one control verb, the only line of its connection.
@@ -76,7 +76,8 @@ const WordRetiring = "retiring"
 type RemoteError struct {
 	Word    string `json:"word"`
 	Message string `json:"message"`
-	Exit    int    `json:"exit"` // of K4
+	Exit    int    `json:"exit"`             // of K4
+	Remedy  string `json:"remedy,omitempty"` // what to run next
 }
 
 // Error is the hub's message.
@@ -118,7 +119,7 @@ func parseAnswer(line []byte, into any) error {
 		return fmt.Errorf("the hub's answer is not JSON: %w", err)
 	}
 	switch {
-	case head.Postern != protocol:
+	case head.Postern != 1:
 		return errors.New("the answer is not a hub's: it has no \"postern\":1")
 	case head.Error != nil:
 		return head.Error
@@ -132,48 +133,45 @@ func line(v any) []byte {
 	if err != nil || len(raw) < 2 || raw[0] != '{' {
 		panic("hub: a line that is no object") // of our own types none
 	}
-	head := fmt.Appendf(nil, `{"postern":%d`, protocol)
+	head := []byte(`{"postern":1`)
 	if raw[1] != '}' {
 		head = append(head, ',')
 	}
 	return append(append(head, raw[1:]...), '\n')
 }
 
-// first is the first line of a client: exactly one of its fields is set, and none
-// for plain MCP.
-type first struct {
+// opening is what a client begins with: a hello or an order, and neither is plain
+// MCP.
+type opening struct {
 	hello *Hello
 	order *Order
 }
 
-// parseFirst reads a first line. An error is a *RemoteError to answer with.
-func parseFirst(text []byte) (first, error) {
+// parseOpening reads a first line. An error is a *RemoteError to answer with.
+func parseOpening(text []byte) (opening, error) {
 	var head struct {
 		Postern json.RawMessage `json:"postern"`
 		Kind    json.RawMessage `json:"kind"`
 		Verb    json.RawMessage `json:"verb"`
 	}
-	if json.Unmarshal(text, &head) != nil || head.Postern == nil {
-		return first{}, nil // MCP, or nothing: the session says what it thinks of it
-	}
-	if string(head.Postern) != "1" {
-		return first{}, badHello("this hub speaks \"postern\":1 only")
+	if json.Unmarshal(text, &head) != nil || string(head.Postern) != "1" {
+		return opening{}, nil // MCP, or nothing: the session says what it thinks of it
 	}
 	switch {
 	case head.Verb != nil && head.Kind == nil:
 		var o Order
 		if err := json.Unmarshal(text, &o); err != nil {
-			return first{}, badHello("the order is malformed: %s", problem(err))
+			return opening{}, badHello("the order is malformed: %s", problem(err))
 		}
-		return first{order: &o}, nil
+		return opening{order: &o}, nil
 	case head.Kind != nil && head.Verb == nil:
 		var h Hello
 		if err := json.Unmarshal(text, &h); err != nil {
-			return first{}, badHello("the hello is malformed: %s", problem(err))
+			return opening{}, badHello("the hello is malformed: %s", problem(err))
 		}
-		return first{hello: &h}, h.check()
+		return opening{hello: &h}, h.check()
 	}
-	return first{}, badHello("the first line needs either a kind or a verb")
+	return opening{}, badHello("the first line needs either a kind or a verb")
 }
 
 // problem says what is wrong with a value without the words of Go.
@@ -199,6 +197,10 @@ func (h *Hello) check() error {
 		return badHello("list_wait_ms is between 0 and %d, not %d", wait, h.ListWaitMS)
 	case h.NoProject && h.Project != "":
 		return badHello("project and no_project exclude each other")
+	case h.Dir != "" && !filepath.IsAbs(h.Dir) || h.Project != "" && !filepath.IsAbs(h.Project):
+		return badHello("dir and project are absolute paths")
+	case !slices.Contains([]string{"", "auto", "full", "lazy"}, h.Exposure):
+		return badHello("there is no exposure %q", h.Exposure)
 	}
 	return nil
 }

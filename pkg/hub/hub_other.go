@@ -24,6 +24,8 @@ func checkSocket(string) error { return errors.ErrUnsupported }
 
 func checkPeer(*net.UnixConn) error { return errors.ErrUnsupported }
 
+func peerOf(*net.UnixConn) (uid, pid int, err error) { return -1, 0, errors.ErrUnsupported }
+
 func isNobody(error) bool { return false }
 
 func isQueueFull(error) bool { return false }
@@ -33,3 +35,13 @@ func Confined() bool { return false }
 
 // Spawn is not possible here: errors.ErrUnsupported.
 func Spawn(string, []string, []string) error { return errors.ErrUnsupported }
+
+// Activated is false: no service manager here hands over sockets.
+func Activated() bool { return false }
+
+func given(Place) (*net.UnixListener, error) { return nil, nil }
+
+func private() {}
+
+// NoCoreDumps does nothing: none are written here.
+func NoCoreDumps() {}
