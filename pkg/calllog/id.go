@@ -16,11 +16,14 @@ const IDBytes = 26
 
 // NewID makes the id of a row: 26 lower-case letters and digits, the first ten
 // from now in milliseconds, so that ids sort by time, the others random.
-func NewID(now time.Time) string {
+func NewID(now time.Time) string { return string(AppendID(make([]byte, 0, IDBytes), now)) }
+
+// AppendID is NewID behind what is in dst.
+func AppendID(dst []byte, now time.Time) []byte {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
 	_, _ = rand.Read(b[6:]) // never fails: crypto/rand ends the process instead
-	return idEncoding.EncodeToString(b[:])
+	return idEncoding.AppendEncode(dst, b[:])
 }
 
 // IsID reports whether a text is the id of a row, as NewID makes them.
