@@ -27,15 +27,18 @@ func app(env *cmdmain.Env) *cli.App {
 				"tools and prompts, nothing trimmed but results"},
 			&cli.DurationFlag{Name: "list-wait", Value: config.ListWait,
 				Usage: "let the first list wait `TIME` for servers that were never listed; 0 lists none of them"},
+			&cli.BoolFlag{Name: "no-hub", Usage: "serve this session by this process, with servers of its own"},
 		),
-		Action: func(c *cli.Context) error { return serve(env, c) },
+		Commands: []*cli.Command{hubVerb(env), installVerb(env)},
+		Action:   func(c *cli.Context) error { return serve(env, c) },
 	}
 }
 
 // gcPercent lets the heap grow to five times of what lives before it is collected.
 const gcPercent = 400
 
-// serve runs one session on standard input and output.
+// serve runs one session on standard input and output: through the hub, or by this
+// process and those below it.
 func serve(env *cmdmain.Env, c *cli.Context) error {
 	if args, _ := cmdmain.Positional(c); len(args) > 0 {
 		return cmdmain.Usagef("unexpected argument %q", args[0])
@@ -50,6 +53,11 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	if c.String("only") != "" && c.String("exposure") != "" {
 		return cmdmain.Usagef("--only and --exposure exclude each other: one server is always shown whole")
 	}
+	if !c.Bool("no-hub") && !env.Kept() {
+		if served, err := relay(env, c, wait); served {
+			return err
+		}
+	}
 	return env.Keep(func() error { return session(env, c, wait) })
 }
 
@@ -63,7 +71,7 @@ func checkExposure(mode string) error {
 	return cmdmain.Usagef("--exposure is full, lazy or auto, not %q", mode)
 }
 
-// session serves the one there is.
+// session serves the one there is, without a hub.
 func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 	dirs, err := env.Dirs(c)
 	if err != nil {
