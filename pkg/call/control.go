@@ -80,5 +80,6 @@ func (s *Session) control(verb, name string) (any, *Refusal) {
 	case VerbKill, VerbStart, VerbRestart, VerbRefresh:
 		return s.manage(verb, name)
 	}
-	return nil, &Refusal{Step: StepResolve, Word: InvalidArguments, Reason: "unknown_verb", Message: "there is no such control verb; they are " + strings.Join(controlVerbs(), ", ")}
+	return nil, &Refusal{Step: StepResolve, Word: InvalidArguments, Reason: "unknown_verb", Tool: clip(verb),
+		Message: "there is no such control verb; they are " + strings.Join(controlVerbs(), ", ")}
 }

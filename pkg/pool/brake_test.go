@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"postern/pkg/catalog"
 	"postern/pkg/upstream"
 )
 
@@ -207,12 +208,15 @@ func TestStatus(t *testing.T) {
 func TestRelist(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	tools := w.file("tools", "["+tool("one", "")+"]")
-	a := w.approve(w.server("-tools", tools))
+	srv := w.server()
+	a := w.approve(srv)
 	i := w.get(a)
-	w.file("tools", "["+tool("one", "")+","+tool("two", "")+"]")
-	if err := i.Relist(t.Context()); err != nil || !slices.Equal(names(i.Catalog()), []string{"one", "two"}) {
+	w.mustCall(i, "change", `{"tools":[`+tool("one", "")+`],"silent":true}`)
+	if err := i.Relist(t.Context()); err != nil || !slices.Equal(names(i.Catalog()), []string{"one"}) {
 		t.Errorf("%v: %v", names(i.Catalog()), err)
+	}
+	if c, _ := w.catalogs.Read(catalog.IdentityOf(srv)); !slices.Equal(names(c), []string{"one"}) {
+		t.Errorf("recorded are %v", names(c))
 	}
 	if n := w.lists(); n != 2 {
 		t.Errorf("%d lists", n)
