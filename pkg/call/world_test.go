@@ -47,7 +47,7 @@ type world struct {
 	environ []string
 	host    *Host
 	own     bool // the host is a hub's
-	calls   int // made with do
+	calls   int  // made with do
 	mu      sync.Mutex
 	warned  []string
 }
