@@ -178,7 +178,7 @@ func parseOpening(text []byte) (opening, error) {
 func problem(err error) string {
 	var e *json.UnmarshalTypeError
 	if errors.As(err, &e) {
-		return fmt.Sprintf("%s cannot be a %s", e.Field, e.Value)
+		return fmt.Sprintf("%s has a value of the wrong kind: %s", e.Field, e.Value)
 	}
 	return "it is no JSON object"
 }
