@@ -11,7 +11,7 @@ import (
 )
 
 func (m *caller) run(ctx context.Context, args []string) error {
-	t, err := address(m.session.View(), args)
+	t, err := address(viewed{m.session.View()}, args)
 	if err != nil {
 		return err
 	}
@@ -105,6 +105,9 @@ func (m *caller) interruptible(ctx context.Context, read func() ([]byte, error))
 // for it; when that fails it is not tried a second time. nil is a tool that the
 // line refuses.
 func (m *caller) find(ctx context.Context, t target) (*call.Tool, error) {
+	if m.remote != nil {
+		return m.remote.tool, nil
+	}
 	found, refusal := m.session.Find(ctx, t.server, t.tool)
 	if refusal == nil || refusal.Step != call.StepDispatch {
 		return found, nil

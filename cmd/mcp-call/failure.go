@@ -71,9 +71,7 @@ func (m *caller) unknown(v *call.View, r *call.Refusal) error {
 // stderrLog is where the server may have said why it failed, "" when it did not
 // fail or said nothing.
 func (m *caller) stderrLog(v *call.View, r *call.Refusal) string {
-	switch r.Word {
-	case call.Closed, call.OutcomeUnknown, call.ProtocolError, call.Timeout, call.ServerError:
-	default:
+	if !tellsOnStderr(r.Word) {
 		return ""
 	}
 	path := m.host.Pool().StderrLog(r.Server, m.key(v, r.Server))
@@ -81,6 +79,15 @@ func (m *caller) stderrLog(v *call.View, r *call.Refusal) string {
 		return ""
 	}
 	return path
+}
+
+// tellsOnStderr tells failures of which the server may have said why.
+func tellsOnStderr(w call.Word) bool {
+	switch w {
+	case call.Closed, call.OutcomeUnknown, call.ProtocolError, call.Timeout, call.ServerError:
+		return true
+	}
+	return false
 }
 
 // runs tells whether a server is up: what it was asked may have reached it.

@@ -14,7 +14,8 @@ import (
 
 func app(env *cmdmain.Env) *cli.App {
 	return &cli.App{
-		Usage: "put one gate in front of every MCP server",
+		Usage:     "put one gate in front of every MCP server",
+		UsageText: "mcp-serve [OPTIONS]\nmcp-serve COMMAND [OPTIONS]",
 		Description: "An agent spawns mcp-serve and speaks MCP with it on standard input and output.\n" +
 			"It shows the tools, prompts and resources that the policy allows, starts a server\n" +
 			"when something of it is first asked for, and ends with all of them when its\n" +
@@ -29,7 +30,7 @@ func app(env *cmdmain.Env) *cli.App {
 				Usage: "let the first list wait `TIME` for servers that were never listed; 0 lists none of them"},
 			&cli.BoolFlag{Name: "no-hub", Usage: "serve this session by this process, with servers of its own"},
 		),
-		Commands: []*cli.Command{hubVerb(env), installVerb(env)},
+		Commands: append([]*cli.Command{hubVerb(env), installVerb(env)}, controlVerbs(env)...),
 		Action:   func(c *cli.Context) error { return serve(env, c) },
 	}
 }

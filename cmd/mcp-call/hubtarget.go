@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"postern/pkg/call"
+	"postern/pkg/calllog"
+	"postern/pkg/catalog"
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+)
+
+// has reports whether a server is declared.
+func (r *remote) has(id string) bool { return r.cfg.Server(id) != nil }
+
+// exposed finds a tool by the name that agents see, among what is recorded.
+func (r *remote) exposed(name string) (server, tool string) {
+	for _, s := range r.cfg.Servers {
+		c, _ := r.catalogs.Read(catalog.IdentityOf(s))
+		if c == nil {
+			continue
+		}
+		for _, t := range c.Parsed() {
+			if catalog.Exposed(s.ID, t.Name, r.cfg.NamesMax) == name {
+				return s.ID, t.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// find is what the arguments name: a server that is declared and enabled.
+func (r *remote) find(args []string) (target, error) {
+	r.cfg = config.Load(config.LoadOptions{Dirs: r.dirs, Project: r.project})
+	if r.cfg.Refused {
+		return target{}, errHere
+	}
+	t, err := address(r, args)
+	if err != nil {
+		return t, err
+	}
+	if r.srv = r.cfg.Server(t.server); r.srv == nil || !r.srv.Enabled {
+		return t, errHere
+	}
+	return t, nil
+}
+
+// target is what the arguments name: a tool that was listed, by the hub now if it
+// never was.
+func (r *remote) target(ctx context.Context, args []string) (target, error) {
+	t, err := r.find(args)
+	switch {
+	case err != nil:
+		return t, err
+	case t.tool == "":
+		return t, errHere
+	}
+	recorded, err := r.listed(ctx)
+	if err != nil {
+		return t, err
+	}
+	def := recorded.Tool(t.tool)
+	if def == nil {
+		return t, errHere // nobody has it, and this command knows which there are
+	}
+	r.tool = &call.Tool{Server: &call.Server{Declared: r.srv, Catalog: recorded}, Def: def}
+	return t, nil
+}
+
+// listed is what is recorded of the server. One that was never listed is listed by
+// the hub, once.
+func (r *remote) listed(ctx context.Context) (*catalog.Catalog, error) {
+	id := catalog.IdentityOf(r.srv)
+	if c, _ := r.catalogs.Read(id); c != nil {
+		return c, nil
+	}
+	conn := r.dial(ctx)
+	if conn == nil {
+		return nil, errHere
+	}
+	session, err := r.open(ctx, conn, r.srv.ID, config.MaxListWait)()
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	if _, err := session.Do(ctx, calllog.NewID(time.Now()), "tools/list", []byte("{}"), func([]byte) {}); err != nil {
+		if ctx.Err() != nil {
+			return nil, r.m.ended(ctx, "before server "+r.srv.ID+" was listed")
+		}
+		return nil, errHere
+	}
+	if c, _ := r.catalogs.Read(id); c != nil {
+		return c, nil
+	}
+	if f, failed := r.catalogs.LastFailure(id); failed {
+		return nil, unlisted(r.srv.ID, f)
+	}
+	return nil, errHere // not approved, or the cache cannot be written
+}
+
+// unlisted is the error of a server that the hub could not list.
+func unlisted(server string, f catalog.Failure) error {
+	e := &cmdmain.Error{Err: errors.New(f.Why), Word: string(call.Unavailable), Exit: cmdmain.Unavailable}
+	if f.Slow {
+		e.Err = fmt.Errorf("server %s takes longer than %s to start and list its tools", server, config.MaxListWait)
+		e.Word, e.Exit = string(call.Timeout), cmdmain.Timeout
+	}
+	return e
+}
+
+// listedByHub has a server that was never listed listed by a hub, where one is up,
+// so that this command need not start it. done is true when that failed.
+func (m *caller) listedByHub(args []string) (done bool, err error) {
+	r := m.remotely()
+	if r == nil {
+		return false, nil
+	}
+	if _, err := r.find(args); err != nil {
+		return false, nil
+	}
+	ctx, cancel := m.context()
+	defer cancel()
+	if _, err := r.listed(ctx); err != nil && !errors.Is(err, errHere) {
+		return true, err
+	}
+	return false, nil
+}
