@@ -25,6 +25,8 @@ const (
 	keepLarge  = 64       // small reads until a large buffer is given up
 )
 
+const byteOrderMark = "\ufeff"
+
 // errLong says that a line is over the cap.
 var errLong = errors.New("a line is over the size limit")
 
@@ -32,19 +34,28 @@ func newLines(r io.Reader, room, max int) *lines {
 	return &lines{r: r, room: room, max: max, buf: make([]byte, room+lineBuffer), start: room, end: room, looked: room}
 }
 
-// next is the next line, with its newline and with room bytes in front of it that
+// next is the next line, with its newline, without a byte order mark, and with room bytes in front of it that
 // are the caller's to write. All of it is valid until the following call. A last
 // line without its newline gets one. The part of a line over the cap that fits is
 // handed out, and one byte more, with errLong; what follows of it is dropped.
 func (l *lines) next() (framed []byte, err error) {
 	for {
+		if !l.begun && l.end-l.start >= len(byteOrderMark) {
+			l.mark()
+		}
 		if at := bytes.IndexByte(l.buf[l.looked:l.end], '\n'); at >= 0 {
-			line := l.take(l.looked + at + 1)
-			if l.skipping {
+			end := l.looked + at + 1
+			switch {
+			case l.skipping:
 				l.skipping = false
+				l.take(end)
 				continue
+			case end-1-l.start > l.max:
+				line := l.cut(l.start + l.max + 1)
+				l.start, l.looked = end, end
+				return line, errLong
 			}
-			return line, nil
+			return l.take(end), nil
 		}
 		l.looked = l.end
 		if l.skipping {
@@ -64,10 +75,19 @@ func (l *lines) next() (framed []byte, err error) {
 	}
 }
 
+// mark passes over a byte order mark at the beginning of the stream.
+func (l *lines) mark() {
+	if bytes.HasPrefix(l.buf[l.start:l.end], []byte(byteOrderMark)) {
+		l.start += len(byteOrderMark)
+		l.looked = l.start
+	}
+	l.begun = true
+}
+
 // take hands out everything up to end.
 func (l *lines) take(end int) []byte {
 	line := l.buf[l.start-l.room : end]
-	l.start, l.looked = end, end
+	l.start, l.looked, l.begun = end, end, true
 	return line
 }
 
@@ -112,13 +132,6 @@ func (l *lines) fill() error {
 	n, err := l.r.Read(l.buf[l.end:])
 	l.end += n
 	if n > 0 {
-		if !l.begun {
-			l.begun = true
-			if bytes.HasPrefix(l.buf[l.start:l.end], []byte("\ufeff")) {
-				l.start += len("\ufeff")
-				l.looked = l.start
-			}
-		}
 		return nil // an error comes again
 	}
 	if err == nil {

@@ -35,14 +35,16 @@ type memory struct {
 	level       []byte            // of the last logging/setLevel that was taken
 	subs        map[string][]byte // resources/subscribe that were taken, by uri as written
 
-	epoch int             // how many hubs were lost
-	own   int             // requests that the bridge made itself
-	muted map[string]bool // of them, by id: their answers are not shown
-	again int             // listens that were repeated and are not acknowledged anew yet
+	requests int             // so far
+	epoch    int             // how many hubs were lost
+	own      int             // requests that the bridge made itself
+	muted    map[string]bool // of them, by id: their answers are not shown
+	again    int             // listens that were repeated and are not acknowledged anew yet
 }
 
 // request is one of the agent that has no answer yet.
 type request struct {
+	number  int // of all, in their order
 	method  string
 	name    string // of the tool, prompt or resource, as far as it is read
 	stamp   [calllog.IDBytes]byte
@@ -119,7 +121,8 @@ func (m *memory) requested(msg wire.Message, stamp []byte, now time.Time) string
 		m.open[id] = r
 		return id
 	}
-	r := request{method: msg.Method, began: now, size: len(msg.Raw)}
+	m.requests++
+	r := request{number: m.requests, method: msg.Method, began: now, size: len(msg.Raw)}
 	copy(r.stamp[:], stamp)
 	if repeatable(msg.Method) {
 		r.line = bytes.Clone(msg.Raw)
@@ -353,9 +356,6 @@ func (m *memory) pending() (ids []string) {
 	for id := range m.open {
 		ids = append(ids, id)
 	}
-	slices.SortFunc(ids, func(a, b string) int {
-		x, y := m.open[a], m.open[b]
-		return bytes.Compare(x.stamp[:], y.stamp[:])
-	})
+	slices.SortFunc(ids, func(a, b string) int { return m.open[a].number - m.open[b].number })
 	return ids
 }
