@@ -15,6 +15,9 @@ func (h *Host) Names(o SessionOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Only != "" && !c.Refused && c.Server(o.Only) == nil {
+		return nil, &UnknownServerError{ID: o.Only}
+	}
 	hub, _ := h.environment()
 	v := &View{Config: c, records: h.records(o.Project), subject: who}
 	var names []string

@@ -39,6 +39,9 @@ func program(verb string, args []string) int {
 		fmt.Println(found, left)
 		return 0
 	}
+	if verb == "hub" { // as a service would run it
+		return serveProgram(args)
+	}
 	leash := Attach()
 	if leash == nil {
 		k, err := Start(Options{Args: os.Args, Environ: os.Environ(), Terminal: os.Getenv(programVariable) == "terminal"})
@@ -54,6 +57,8 @@ func program(verb string, args []string) int {
 		return end.Status
 	}
 	switch verb {
+	case "kept-hub":
+		return serveProgram(args)
 	case "exit":
 		n, _ := strconv.Atoi(args[0])
 		return n

@@ -78,6 +78,7 @@ type shared struct {
 	open     map[net.Conn]bool
 	sessions int
 	empty    time.Time // since when there are none
+	used     bool      // there was one
 	retiring bool      // no session begins any more
 	stopped  bool      // by an order
 }
@@ -115,14 +116,24 @@ func (h *shared) watch(p *post) (why string) {
 // forever is longer than any hub lives.
 const forever = 1 << 62
 
-// idle is how long nobody may come for the hub to end.
+// idle is how long nobody may come from now on for the hub to end.
 func (h *shared) idle() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.sessions > 0 || h.o.IdleExit == 0 {
+	return h.idleNow()
+}
+
+// idleNow is idle, with mu held. Whoever the hub was started for comes within
+// HubReach.
+func (h *shared) idleNow() time.Duration {
+	limit := h.o.IdleExit
+	switch {
+	case h.sessions > 0 || limit == 0:
 		return forever
+	case !h.used:
+		limit = max(limit, config.HubReach)
 	}
-	return time.Until(h.empty.Add(h.o.IdleExit))
+	return time.Until(h.empty.Add(limit))
 }
 
 // retire lets no session begin any more; with unused only if there is none, for as
@@ -130,7 +141,7 @@ func (h *shared) idle() time.Duration {
 func (h *shared) retire(unused bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if unused && (h.sessions > 0 || time.Since(h.empty) < h.o.IdleExit) {
+	if unused && h.idleNow() > 0 {
 		return
 	}
 	h.retiring = true
@@ -166,6 +177,7 @@ func (h *shared) begin() bool {
 	defer h.mu.Unlock()
 	if !h.retiring {
 		h.sessions++
+		h.used = true
 	}
 	return !h.retiring
 }
