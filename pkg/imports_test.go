@@ -64,6 +64,7 @@ var arrows = []struct{ from, to, why string }{
 	{"gateway", "policy", "the id of the gateway's own tools"},
 	{"gateway", "catalog", "the lists it shows"},
 	{"gateway", "upstream", "the reason of a cancellation"},
+	{"gateway", "calllog", "what bridges name rows by"},
 	{"gateway", "call", "every call walks the line"},
 	{"hub", "proc", "what is below the keeper, and what a gone owner left"},
 	{"hub", "wire", "what runs between bridge and hub are lines"},
