@@ -46,6 +46,9 @@ func install(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if strings.ContainsAny(self, "\"'\\") {
+		return fmt.Errorf("systemd starts no program with quotes or backslashes in its path, such as %s: install it elsewhere", self)
+	}
 	folder, err := unitFolder(env.Getenv)
 	if err != nil {
 		return err
@@ -109,7 +112,7 @@ Description=one hub in front of all MCP servers (postern)
 Requires=postern.socket
 
 [Service]
-ExecStart=` + strings.ReplaceAll(unitWord(executable), "$", "$$") + ` hub
+ExecStart=` + unitWord(executable) + ` hub
 ` + environment.String() + `WorkingDirectory=/
 UMask=0077
 LimitCORE=0
