@@ -124,8 +124,7 @@ func (m *caller) find(ctx context.Context, t target) (*call.Tool, error) {
 // call makes the call and prints its answer.
 func (m *caller) call(ctx context.Context, t target, arguments []byte) error {
 	if s := m.session.View().Server(t.server); s != nil && len(arguments) > s.Declared.MaxMessageBytes {
-		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and max_message_bytes of server %s is %d",
-			len(arguments), t.server, s.Declared.MaxMessageBytes))
+		return m.usage(t, tooLong(t.server, len(arguments), s.Declared.MaxMessageBytes))
 	}
 	params := append(append([]byte(`{"arguments":`), arguments...), '}')
 	progress := startProgress(m.env, t)
@@ -143,6 +142,10 @@ func (m *caller) call(ctx context.Context, t target, arguments []byte) error {
 		result = m.print(t, a)
 	})
 	return result
+}
+
+func tooLong(server string, size, limit int) error {
+	return cmdmain.Usagef("the arguments have %d bytes, and max_message_bytes of server %s is %d", size, server, limit)
 }
 
 // usage gives a mistake in the arguments the hint to the tool's own help.

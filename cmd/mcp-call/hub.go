@@ -81,7 +81,7 @@ var errHere = errors.New("not through a hub")
 
 // remotely is nil when no hub is to be looked for.
 func (m *caller) remotely() *remote {
-	if m.c.Bool("no-hub") || m.env.Kept() {
+	if m.c.Bool("no-hub") || m.env.Kept() || m.env.Depth() > 0 {
 		return nil
 	}
 	dirs, err := m.env.Dirs(m.c)
@@ -108,7 +108,7 @@ func (r *remote) dial(ctx context.Context) net.Conn {
 	return conn
 }
 
-// open begins a session of one server on conn, whose first list waits so long, and
+// open begins a session of one server on conn, whose list waits so long for it, and
 // gives it, or why there is none. The result must be called. Whatever a hub
 // refuses before anything was asked for is this command's own to say.
 func (r *remote) open(ctx context.Context, conn net.Conn, server string, wait time.Duration) func() (*hub.Caller, error) {

@@ -30,9 +30,11 @@ func (r *remote) call(ctx context.Context, t target) error {
 	if err != nil {
 		return m.usage(t, err)
 	}
-	if limit := min(r.srv.MaxMessageBytes, config.AgentMessageBytes-callRoom); len(arguments) > limit {
-		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and a call of server %s takes %d through a hub",
-			len(arguments), t.server, limit))
+	if limit := r.srv.MaxMessageBytes; len(arguments) > limit {
+		return m.usage(t, tooLong(t.server, len(arguments), limit))
+	}
+	if limit := config.AgentMessageBytes - callRoom; len(arguments) > limit {
+		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and a hub takes %d; --no-hub has no such limit", len(arguments), limit))
 	}
 	params := append(append([]byte(`{"name":`), wire.Quote(t.tool)...), `,"arguments":`...)
 	params = append(append(params, arguments...), `,"_meta":{"progressToken":1}}`...)

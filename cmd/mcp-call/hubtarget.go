@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"postern/pkg/call"
@@ -48,8 +50,9 @@ func (r *remote) find(args []string) (target, error) {
 	return t, nil
 }
 
-// target is what the arguments name: a tool that was listed, by the hub now if it
-// never was.
+// target is what the arguments name, and the tool as it was listed where a value has
+// to be typed: by the hub now if it never was. What needs no schema is for the hub
+// to find.
 func (r *remote) target(ctx context.Context, args []string) (target, error) {
 	t, err := r.find(args)
 	switch {
@@ -57,6 +60,8 @@ func (r *remote) target(ctx context.Context, args []string) (target, error) {
 		return t, err
 	case t.tool == "":
 		return t, errHere
+	case !slices.ContainsFunc(t.words, isTyped):
+		return t, nil
 	}
 	recorded, err := r.listed(ctx)
 	if err != nil {
@@ -70,8 +75,14 @@ func (r *remote) target(ctx context.Context, args []string) (target, error) {
 	return t, nil
 }
 
+// isTyped tells a word whose value is typed by the schema.
+func isTyped(word string) bool {
+	key, _, _ := strings.Cut(word, "=")
+	return !strings.HasSuffix(key, ":")
+}
+
 // listed is what is recorded of the server. One that was never listed is listed by
-// the hub, once.
+// the hub, once, if this caller may use it (R40).
 func (r *remote) listed(ctx context.Context) (*catalog.Catalog, error) {
 	id := catalog.IdentityOf(r.srv)
 	if c, _ := r.catalogs.Read(id); c != nil {
@@ -86,26 +97,27 @@ func (r *remote) listed(ctx context.Context) (*catalog.Catalog, error) {
 		return nil, err
 	}
 	defer session.Close()
-	if _, err := session.Do(ctx, calllog.NewID(time.Now()), "tools/list", []byte("{}"), func([]byte) {}); err != nil {
-		if ctx.Err() != nil {
-			return nil, r.m.ended(ctx, "before server "+r.srv.ID+" was listed")
-		}
-		return nil, errHere
+	begin := time.Now()
+	_, err = session.Do(ctx, calllog.NewID(begin), "tools/list", []byte("{}"), func([]byte) {})
+	if ctx.Err() != nil {
+		return nil, r.m.ended(ctx, "before server "+r.srv.ID+" answered")
 	}
 	if c, _ := r.catalogs.Read(id); c != nil {
 		return c, nil
 	}
-	if f, failed := r.catalogs.LastFailure(id); failed {
-		return nil, unlisted(r.srv.ID, f)
+	if f, failed := r.catalogs.LastFailure(id); failed && err == nil {
+		return nil, unlisted(r.srv, f, time.Since(begin))
 	}
-	return nil, errHere // not approved, or the cache cannot be written
+	return nil, errHere // it may not start, or the cache cannot be written
 }
 
-// unlisted is the error of a server that the hub could not list.
-func unlisted(server string, f catalog.Failure) error {
+// unlisted is the error of a server that gave no list.
+func unlisted(s *config.Server, f catalog.Failure, took time.Duration) error {
 	e := &cmdmain.Error{Err: errors.New(f.Why), Word: string(call.Unavailable), Exit: cmdmain.Unavailable}
 	if f.Slow {
-		e.Err = fmt.Errorf("server %s takes longer than %s to start and list its tools", server, config.MaxListWait)
+		e.Err = fmt.Errorf("server %s did not start and list its tools within %s; the hub still waits for it", s.ID, config.MaxListWait)
+	}
+	if f.Slow || took >= s.StartTimeout { // what failed after that was the wait
 		e.Word, e.Exit = string(call.Timeout), cmdmain.Timeout
 	}
 	return e

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) {
 	commands := mcptest.Commands()
-	commands["mcp-call"] = main
+	commands["mcp-call"], commands["hub"] = main, hubProcess
 	testscript.Main(m, commands)
 }
 
@@ -29,20 +31,33 @@ func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-call", app) }
 
 // TestScripts runs the command as people do, each script in a home of its own.
 // A configuration is as it comes out of the archive.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, "testdata/script", nil) }
+
+// scripts runs those in dir; hub, where it is not nil, puts one up for each, which
+// they know by the condition [hub].
+func scripts(t *testing.T, dir string, hub func(*testscript.Env) error) {
 	servers := mcptest.ServerFolder(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("GORACE", mcptest.NoRaceSleep)
 			env.Setenv("EVENTS", filepath.Join(home, "events"))
-			return mcptest.Own(home)
+			if err := mcptest.Own(home); err != nil || hub == nil {
+				return err
+			}
+			return hub(env)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "hub" {
+				return false, fmt.Errorf("there is no condition %q", cond)
+			}
+			return hub != nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary,
+			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary, "soon": soon,
 		},
 	})
 }
@@ -127,4 +142,13 @@ func replaceText(ts *testscript.TestScript, _ bool, args []string) {
 // binary FILE writes a file that is no text.
 func binary(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte("\x89PNG\r\n\x1a\n\xff"), 0o600))
+}
+
+// soon PATTERN FILE waits until the file has the pattern.
+func soon(ts *testscript.TestScript, _ bool, args []string) {
+	pattern, err := regexp.Compile(args[0])
+	ts.Check(err)
+	if !mcptest.Eventually(func() bool { return pattern.MatchString(ts.ReadFile(args[1])) }) {
+		ts.Fatalf("%s has no %s:\n%s", args[1], args[0], ts.ReadFile(args[1]))
+	}
 }

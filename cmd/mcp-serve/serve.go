@@ -54,7 +54,7 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	if c.String("only") != "" && c.String("exposure") != "" {
 		return cmdmain.Usagef("--only and --exposure exclude each other: one server is always shown whole")
 	}
-	if !c.Bool("no-hub") && !env.Kept() {
+	if !c.Bool("no-hub") && !env.Kept() && env.Depth() == 0 {
 		if served, err := relay(env, c, wait); served {
 			return err
 		}

@@ -87,7 +87,7 @@ func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
 
 // host opens a host with o, in which the rest is filled in.
 func (e *Env) host(dirs state.Dirs, log config.Log, o call.HostOptions) (*call.Host, error) {
-	depth, _ := strconv.Atoi(e.Getenv("POSTERN_DEPTH"))
+	depth := e.Depth()
 	if depth >= config.MaxPosternDepth {
 		return nil, &Error{Err: fmt.Errorf("postern runs inside itself %d levels deep: a declared server starts it again", depth),
 			Word: string(call.Self), Exit: Unavailable}
@@ -98,6 +98,13 @@ func (e *Env) host(dirs state.Dirs, log config.Log, o call.HostOptions) (*call.H
 	host := call.OpenHost(o, log)
 	e.Redact(host.Redactor())
 	return host, nil
+}
+
+// Depth is how many processes of postern this one runs below (C23). Below any of
+// them no hub is used: there the depth would be lost, and with it the bound.
+func (e *Env) Depth() int {
+	depth, _ := strconv.Atoi(e.Getenv("POSTERN_DEPTH"))
+	return depth
 }
 
 // Failure gives an error of the packages below the word, the exit code and the

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tidwall/gjson"
+
 	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/upstream"
@@ -160,9 +162,9 @@ func (s *session) forget(r *request) {
 // cancelled ends the request that the agent no longer wants. One that is
 // answered already, or unknown, is ignored as the protocol says.
 func (s *session) cancelled(m wire.Message) {
-	var spans [2]wire.Span
+	var spans [3]wire.Span
 	params := m.ParamsBytes()
-	if wire.Lookup(params, []string{"requestId", "reason"}, spans[:]) != nil || !spans[0].Ok() {
+	if wire.Lookup(params, []string{"requestId", "reason", "_meta"}, spans[:]) != nil || !spans[0].Ok() {
 		return
 	}
 	reason, err := wire.Unquote(spans[1].Of(params))
@@ -178,7 +180,22 @@ func (s *session) cancelled(m wire.Message) {
 		s.forget(r)
 	}
 	s.mu.Unlock()
-	if r != nil {
-		r.cancel(&upstream.Cancelled{Reason: reason})
+	if r == nil {
+		return
 	}
+	if gjson.GetBytes(spans[2].Of(params), TimeLimit).Type == gjson.True {
+		r.cancel(&overdue{upstream.Cancelled{Reason: reason}})
+		return
+	}
+	r.cancel(&upstream.Cancelled{Reason: reason})
 }
+
+// TimeLimit is the member of a cancellation's _meta that is true where a time limit
+// of the caller's own is behind it: its row says so then.
+const TimeLimit = "postern/timeout"
+
+// overdue is such a cancellation.
+type overdue struct{ upstream.Cancelled }
+
+// Unwrap makes it a timeout, wherever it is asked about.
+func (o *overdue) Unwrap() error { return context.DeadlineExceeded }

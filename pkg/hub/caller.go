@@ -12,6 +12,7 @@ import (
 	"postern/pkg/call"
 	"postern/pkg/calllog"
 	"postern/pkg/config"
+	"postern/pkg/gateway"
 	"postern/pkg/wire"
 )
 
@@ -98,8 +99,8 @@ func stamped(out []byte, row string, line []byte) []byte {
 
 // Do makes one request, whose row has the id row, and returns the response. Its
 // progress goes to progress, which must not block. When ctx ends, the request is
-// cancelled with the text of its cause as the reason, and that cause is the error.
-// A *LostError means that the request may have been carried out. After an error
+// cancelled with the text of its cause as the reason, as overdue where that is a
+// context.DeadlineExceeded, and that cause is the error. A *LostError means that the request may have been carried out. After an error
 // the Caller is good for nothing but Close.
 func (c *Caller) Do(ctx context.Context, row, method string, params []byte, progress func(params []byte)) (wire.Message, error) {
 	stop := bounded(ctx, c.conn)
@@ -221,7 +222,11 @@ func (c *Caller) ended(ctx context.Context, id []byte, err error) error {
 	}
 	_ = c.conn.SetDeadline(time.Now().Add(config.HubGoodbye))
 	params := append(append([]byte(`{"requestId":`), id...), `,"reason":`...)
-	params = append(append(params, wire.Quote(context.Cause(ctx).Error())...), '}')
+	params = append(params, wire.Quote(context.Cause(ctx).Error())...)
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		params = append(params, `,"_meta":{"`+gateway.TimeLimit+`":true}`...)
+	}
+	params = append(params, '}')
 	err = c.write(stamped(nil, newRow(), wire.NotificationLine("notifications/cancelled", params)))
 	half, ok := c.conn.(interface{ CloseWrite() error })
 	if err == nil && ok && half.CloseWrite() == nil {

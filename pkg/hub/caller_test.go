@@ -188,12 +188,22 @@ func TestCallerDo(t *testing.T) {
 	}
 }
 
+// overdue is a limit of the command's own.
+type overdue struct{}
+
+func (overdue) Error() string { return "too slow" }
+func (overdue) Unwrap() error { return context.DeadlineExceeded }
+
 // What ends the context cancels the request, says why, and waits until the hub has
-// read it.
+// read it. A time limit is told apart: its row is a timeout.
 func TestCallerCancels(t *testing.T) { // R45
+	t.Run("interrupt", func(t *testing.T) { cancels(t, errors.New("interrupted by the user"), `,"reason":"interrupted by the user"}`) })
+	t.Run("limit", func(t *testing.T) { cancels(t, overdue{}, `,"reason":"too slow","_meta":{"postern/timeout":true}}`) })
+}
+
+func cancels(t *testing.T, why error, rest string) {
 	conn, s := dialScripted(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	why := errors.New("interrupted by the user")
 	s.play(func() {
 		s.line()
 		s.say(`{"postern":1,"session":"x"}`)
@@ -202,8 +212,7 @@ func TestCallerCancels(t *testing.T) { // R45
 		_, call := s.message()
 		cancel(why)
 		_, m := s.message()
-		want := `{"requestId":` + string(call.IDBytes()) + `,"reason":"interrupted by the user"}`
-		if m.Method != "notifications/cancelled" || string(m.ParamsBytes()) != want {
+		if want := `{"requestId":` + string(call.IDBytes()) + rest; m.Method != "notifications/cancelled" || string(m.ParamsBytes()) != want {
 			t.Error(string(m.Raw))
 		}
 		if _, err := s.in.ReadByte(); err == nil {
