@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -81,14 +80,7 @@ func hello(env *cmdmain.Env, c *cli.Context, project string, wait time.Duration)
 
 // bridge runs one.
 func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
-	runtime.GOMAXPROCS(1) // it waits, and copies: a second thread would only be woken in vain
-	stdin := env.Stdin
-	if f, ok := stdin.(*os.File); ok {
-		in, undo := hub.Waiting(f)
-		defer undo()
-		stdin = in
-	}
-	return hub.Bridge(env.Ctx, stdin, env.Stdout, hub.BridgeOptions{
+	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
 		Hello: hello,
 		Lookup: func(name string) (string, bool) {
 			value := env.Getenv(name)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 
@@ -29,5 +30,12 @@ func written(path string) bool {
 	if err != nil {
 		return !os.IsNotExist(err)
 	}
-	return fi.Size() > 0
+	if fi.Size() > blankBytes || !fi.Mode().IsRegular() {
+		return fi.Size() > 0
+	}
+	text, err := os.ReadFile(path)
+	return err != nil || len(bytes.TrimSpace(text)) > 0
 }
+
+// blankBytes is how long a file may be that has nothing but blanks in it.
+const blankBytes = 64

@@ -17,6 +17,7 @@ func TestDeclared(t *testing.T) {
 	}{
 		{"config/mcp.yaml", "version: 1\n", true},
 		{"config/mcp.yaml", "", false},
+		{"config/mcp.yaml", " \r\n\n", false},
 		{"config/mcp.d/a.yaml", "#", true},
 		{"config/mcp.d/a.yaml", "", false},
 		{"config/mcp.d/.a.yaml", "#", false},

@@ -2,13 +2,7 @@
 
 package hub
 
-import (
-	"io"
-	"os"
-)
+import "io"
 
 // hungUp is not known here.
 func hungUp(io.Reader) bool { return false }
-
-// Waiting is standard input as it is.
-func Waiting(stdin *os.File) (in *os.File, undo func()) { return stdin, func() {} }

@@ -219,7 +219,7 @@ func TestHubLostLegacy(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	question, withdrawn := s.ExpectRequest("elicitation/create"), s.ExpectRequest("elicitation/create")
 	s.ExpectNotification(cancelledMethod)
-	s.Answer(withdrawn, `{}`) // too late
+	s.Answer(withdrawn, `{}`)                                    // too late
 	_, _ = io.WriteString(d.conn, `{"jsonrpc":"2.0","id":`+tool) // it dies in the middle of a line
 	d.die()
 	s.hasLost(tool, `"isError":true`, `"postern/error"`, "may have happened")
