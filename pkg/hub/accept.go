@@ -3,32 +3,39 @@ package hub
 import (
 	"errors"
 	"net"
+	"os"
 	"runtime/debug"
 	"time"
 
 	"postern/pkg/config"
 )
 
-// accept takes connections until accepting fails for good, which leaving the post
-// sees to.
-func (h *shared) accept(l *net.UnixListener) {
+// accept takes connections until the post is left. Where drain is, those that were
+// made before are taken then as well, and told.
+func (h *shared) accept(l *net.UnixListener, drain bool) {
 	defer l.Close()
 	short := false
 	for {
 		conn, err := l.AcceptUnix()
-		var late net.Error
-		switch {
-		case err == nil:
-			h.admit(conn)
-			short = false
-			continue
-		case errors.As(err, &late) && late.Timeout(), errors.Is(err, net.ErrClosed):
-			return
-		case !short: // descriptors or memory, which come back
-			short = true
-			h.o.Say("no connection is accepted for the moment: " + err.Error())
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
 		}
-		time.Sleep(config.HubReachMost) // an event of the kernel's that nobody tells of
+		if err == nil {
+			h.admit(conn)
+		} else {
+			if !short { // descriptors or memory, which come back
+				h.o.Say("no connection is accepted for the moment: " + err.Error())
+			}
+			time.Sleep(config.HubReachMost) // for what the kernel tells nobody of
+		}
+		short = err != nil
+	}
+	for drain && l.SetDeadline(time.Now().Add(config.HubDrain)) == nil {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return
+		}
+		h.admit(conn)
 	}
 }
 

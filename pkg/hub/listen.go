@@ -103,18 +103,13 @@ func (o *post) lost() bool {
 	return err != nil && os.IsNotExist(err) || err == nil && !os.SameFile(now, o.socket)
 }
 
-// leave gives up socket and lock. Who connected before is still accepted, for
-// HubDrain, and is to be told; then accepting fails.
+// leave gives up socket and lock and wakes who accepts.
 func (o *post) leave() error {
 	var err error
 	if !o.given && !o.lost() {
 		err = os.Remove(o.place.Socket)
 	}
-	drain := time.Now()
-	if !o.given {
-		drain = drain.Add(config.HubDrain)
-	}
-	return errors.Join(err, o.listener.SetDeadline(drain), o.unlock())
+	return errors.Join(err, o.listener.SetDeadline(time.Now()), o.unlock())
 }
 
 func (o *post) close() {

@@ -52,7 +52,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	accepting := make(chan struct{})
 	go func() { // ends when the post is left
 		defer close(accepting)
-		h.accept(p.listener)
+		h.accept(p.listener, !p.given)
 	}()
 	why := h.watch(p)
 	err = p.leave()

@@ -275,3 +275,28 @@ func TestConnectionsLeaveNothing(t *testing.T) {
 		t.Errorf("%d descriptors, and %d before", count(), before)
 	}
 }
+
+// MB-052: a hub that runs out of descriptors says so once, serves those that it has,
+// and goes on when there are some again.
+func TestShortOfDescriptors(t *testing.T) {
+	h := prepareHub(t, scratch(t), "/bin/sh", "-c", `ulimit -n 32 && exec "$0" "$@"`, os.Args[0], "hub", "1", "0")
+	h.start()
+	h.up()
+	first := session(t, h.place)
+	var more []*client
+	for range 64 {
+		more = append(more, connectTo(t, h.place))
+	}
+	if !mcptest.Eventually(func() bool { return len(descriptorsOf(h.Process.Pid)) >= 31 }) {
+		t.Fatal("it has descriptors left")
+	}
+	first.ping()
+	for _, c := range more {
+		c.Close()
+	}
+	session(t, h.place).ping()
+	_ = h.Process.Signal(syscall.SIGTERM)
+	if code := h.code(); code != 0 || strings.Count(h.out.String(), "no connection is accepted") != 1 {
+		t.Errorf("ended with %d: %s", code, &h.out)
+	}
+}
