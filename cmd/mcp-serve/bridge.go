@@ -50,13 +50,10 @@ func relay(env *cmdmain.Env, c *cli.Context, wait time.Duration) (served bool, e
 // it is served otherwise.
 func told(env *cmdmain.Env, err error) (served bool, _ error) {
 	var unreached *hub.UnreachedError
-	var unsafe *state.UnsafeError
 	var nobody *hub.NoHubError
 	switch {
 	case errors.As(err, &nobody) && hub.Confined():
 		env.Sayf("this process is confined, so it starts no hub, and none is up: the session is served by this process")
-	case errors.As(err, &unsafe) && unsafe.Fix != "":
-		env.Sayf("no hub can be used: %v; run %s; until then the session is served by this process", unsafe, unsafe.Fix)
 	case errors.As(err, &unreached):
 		env.Sayf("%v; the session is served by this process", err)
 	default:
