@@ -244,11 +244,12 @@ const (
 	HubReachMost    = 50 * time.Millisecond  // where the doubling ends: a person waits
 	HubConnections  = 4096                   // at the same time; agents are some dozens
 	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
+	HubSayEvery     = time.Minute            // that connections cannot be accepted
 	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
 	HubGrace        = 3 * time.Second        // of a hub's sessions when it ends, as of its servers
 	ControlWait     = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell
 	HubGoodbye      = time.Second            // for the last line to a bridge that may not read
-	HubOrphanLinger = 10 * time.Second       // of a hub whose executable is replaced, without a session: twice HubReach
+	HubOrphanLinger = 10 * time.Second       // of a hub of an earlier build, without a session: twice HubReach
 )
 
 // The bridge between an agent and the shared process (R74, R80).

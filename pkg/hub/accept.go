@@ -14,21 +14,21 @@ import (
 // made before are taken then as well, and told.
 func (h *shared) accept(l *net.UnixListener, drain bool) {
 	defer l.Close()
-	short := false
+	var said time.Time
 	for {
 		conn, err := l.AcceptUnix()
+		if err == nil {
+			h.admit(conn)
+			continue
+		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		}
-		if err == nil {
-			h.admit(conn)
-		} else {
-			if !short { // descriptors or memory, which come back
-				h.o.Say("no connection is accepted for the moment: " + err.Error())
-			}
-			time.Sleep(config.HubReachMost) // for what the kernel tells nobody of
+		if time.Since(said) > config.HubSayEvery { // descriptors or memory, which come back
+			said = time.Now()
+			h.o.Say("no connection is accepted for the moment: " + err.Error())
 		}
-		short = err != nil
+		time.Sleep(config.HubReachMost) // for what the kernel tells nobody of
 	}
 	for drain && l.SetDeadline(time.Now().Add(config.HubDrain)) == nil {
 		conn, err := l.AcceptUnix()
