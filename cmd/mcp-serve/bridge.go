@@ -54,6 +54,7 @@ func told(env *cmdmain.Env, err error) (served bool, _ error) {
 	switch {
 	case errors.As(err, &nobody) && hub.Confined():
 		env.Sayf("this process is confined, so it starts no hub, and none is up: the session is served by this process")
+	case errors.Is(err, errors.ErrUnsupported): // no system for hubs
 	case errors.As(err, &unreached):
 		env.Sayf("%v; the session is served by this process", err)
 	default:

@@ -17,9 +17,10 @@ func app(env *cmdmain.Env) *cli.App {
 		Usage:     "put one gate in front of every MCP server",
 		UsageText: "mcp-serve [OPTIONS]\nmcp-serve COMMAND [OPTIONS]",
 		Description: "An agent spawns mcp-serve and speaks MCP with it on standard input and output.\n" +
-			"It shows the tools, prompts and resources that the policy allows, starts a server\n" +
-			"when something of it is first asked for, and ends with all of them when its\n" +
-			"standard input ends.",
+			"It shows the tools, prompts and resources that the policy allows, and ends when its\n" +
+			"standard input ends. The servers run below the hub, which all agents of this user\n" +
+			"share: it is started when it is needed, starts a server when something of it is\n" +
+			"first asked for, and ends by itself when nobody needs it any more.",
 		Flags: append(cmdmain.PlaceFlags(),
 			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
 			&cli.StringFlag{Name: "exposure", Usage: "show tools in this `MODE` whatever the policy says: full, lazy (search_tools, describe_tool and " +
