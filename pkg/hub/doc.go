@@ -110,6 +110,29 @@
 // Verbs are status, kill, start, restart, stop, reload and refresh. testdata/wire
 // holds lines of version 1.
 //
+// # The bridge
+//
+// Bridge relays lines between an agent and a hub where they were read: one parse
+// of what the agent writes, a look at either end of what the hub writes, a stamp,
+// and nothing is copied. It keeps the handshake, the last logging/setLevel, the
+// subscriptions, and what is open.
+//
+//	open                 when the hub is lost
+//	a call               answered once with hub_lost, never sent again; its row is written
+//	what only asks       lists, ping, server/discover, initialize, what sets a level or a
+//	                     subscription: the next hub is asked
+//	a listen             asked again; its second acknowledgement is not shown
+//	a question           the agent is told that nobody waits for the answer
+//
+// The next hub gets the handshake, then all that was set up, then the lines that
+// came meanwhile: up to BridgeWaiting of them wait, and then the agent does. A line
+// of which the lost hub cannot have read the whole goes to the next one. Hubs count
+// their questions from one each: the ids of a later hub's have its number in front,
+// so that a late answer never goes to a question that is not its own.
+//
+// A row that a bridge writes has the id that the hub would have given the call, the
+// name that the agent used as its tool, and neither server nor arguments.
+//
 // # Elsewhere
 //
 // On macOS there is no subreaper and no signal at a parent's death: the pipe
