@@ -295,7 +295,7 @@ func TestServersWithoutASession(t *testing.T) {
 	mcptest.WaitEvents(t, w.events, "clean", 1)
 	w.write("config/mcp.yaml", "version: 7")
 	w.host.Reload()
-	if n := w.alive(); n != 1 {
+	if n := len(w.host.pool.Approved()); n != 1 {
 		t.Error("a configuration that is refused ended a server")
 	}
 	w.write("config/mcp.yaml", declared("enabled: false"))

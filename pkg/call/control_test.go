@@ -119,7 +119,9 @@ servers:
 	}
 	w.refuses(VerbStart, "docs", InvalidArguments) // no session of its project
 	w.refuses("pause", "fake", InvalidArguments)
-	w.refuses(VerbStart, "off", Disabled)
+	if r := w.refuses(VerbStart, "off", Disabled); !strings.Contains(r.Remedy, "mcp-catalog enable off") {
+		t.Errorf("%+v", r)
+	}
 	control[Handled](w, VerbKill, "off")
 	w.refuses(VerbStart, "off", Disabled)
 	w.refuses(VerbStart, "alone", Unavailable)

@@ -120,6 +120,14 @@ func TestManyLostRowsAreLookedUpAtOnce(t *testing.T) {
 	if len(s.lost.superseded) != 1000 {
 		t.Errorf("%d are known", len(s.lost.superseded))
 	}
+	for id := range s.lost.superseded {
+		s.lost.superseded[id] = true // what a second look would not find
+	}
+	for line := range strings.Lines(log.String()) {
+		if hidden, err := s.hides([]byte(line)); !hidden || err != nil {
+			t.Fatal("it was looked for again", err)
+		}
+	}
 	if config.LogLossWindow < time.Minute {
 		t.Error("calls of one hub may have begun minutes apart")
 	}

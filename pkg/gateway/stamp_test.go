@@ -234,12 +234,18 @@ func TestWholeResults(t *testing.T) {
 func TestEagerOfASession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, strings.Replace(plainConfig, "$WORK/events]", "$WORK/events], start: eager", 1), nil)
-	w.connect(Options{Via: "mcp-call"}).Initialize()
-	if n := len(w.host.Status().Servers); n != 1 || w.host.Status().Servers[0].PID != 0 {
-		t.Errorf("%+v", w.host.Status().Servers)
-	}
-	w.connect(Options{}).Initialize()
+	shell, agent := w.connect(Options{Via: "mcp-call"}), w.connect(Options{Session: calllog.NewID(time.Now())})
+	shell.Initialize()
+	agent.Initialize()
 	mcptest.WaitEvents(t, w.path("events"), "start", 1)
+	wants := func() int { return len(w.host.Status().Servers[0].Sessions) }
+	if !mcptest.Eventually(func() bool { return wants() > 0 }) {
+		t.Fatal("no session wants it")
+	}
+	shell.Call("search_tools", "{}") // by now it had the time to want it as well
+	if n := wants(); n != 1 {
+		t.Errorf("%d sessions want it", n)
+	}
 }
 
 // What an agent was asked for reaches its own servers (C30).
