@@ -69,7 +69,7 @@ func Bridge(ctx context.Context, stdin io.Reader, stdout io.Writer, o BridgeOpti
 		return &UnreachedError{err}
 	}
 	b.link = first
-	b.gone = func() bool { return hungUp(stdin) }
+	b.gone = func() bool { return ctx.Err() != nil || hungUp(stdin) }
 	up, down := make(chan error, 1), make(chan error, 1)
 	go func() { up <- b.fromAgent(stdin) }()       // ends with stdin, or with the process when a Read hangs
 	go func() { down <- b.fromHubs(ctx, first) }() // ends with the session; a Write to the agent that hangs ends with the process
@@ -90,7 +90,7 @@ func Bridge(ctx context.Context, stdin io.Reader, stdout io.Writer, o BridgeOpti
 // sending is locked before mu where both are.
 type bridge struct {
 	o    BridgeOptions
-	gone func() bool // the agent closed its end, whether or not all of it is read
+	gone func() bool // nobody needs the session: the agent closed its end, whether or not all of it is read
 
 	writing sync.Mutex // held while lines go out to the agent
 	out     io.Writer

@@ -22,7 +22,7 @@ type bridged struct {
 	*mcptest.Agent
 	t      *testing.T
 	in     *os.File // the agent's end
-	hubs   net.Listener
+	hubs   *net.UnixListener
 	ended  chan error
 	cancel context.CancelFunc
 
@@ -53,16 +53,7 @@ func patient() (context.Context, context.CancelFunc) {
 
 func newBridged(t *testing.T, change func(*BridgeOptions)) *bridged {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "b") // short: a socket's path has 108 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	l, err := net.Listen("unix", filepath.Join(dir, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	l := listenHere(t)
 	stdin, in := pipe(t)
 	out, stdout := pipe(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -104,7 +95,23 @@ func newBridged(t *testing.T, change func(*BridgeOptions)) *bridged {
 	return s
 }
 
-func pipe(t *testing.T) (r, w *os.File) {
+func listenHere(t testing.TB) *net.UnixListener {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "b") // short: a socket's path has 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	_ = l.SetDeadline(time.Now().Add(mcptest.Bound))
+	return l
+}
+
+func pipe(t testing.TB) (r, w *os.File) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -141,7 +148,7 @@ func (c *closing) Read(p []byte) (int, error) {
 // hub waits for the bridge at a hub and answers its hello.
 func (s *bridged) hub(welcome string) *dummy {
 	s.t.Helper()
-	_ = s.hubs.(*net.UnixListener).SetDeadline(time.Now().Add(mcptest.Bound))
+	_ = s.hubs.SetDeadline(time.Now().Add(mcptest.Bound))
 	c, err := s.hubs.Accept()
 	if err != nil {
 		s.t.Fatal("nobody came: ", err)
@@ -275,7 +282,7 @@ func reachOnly(c net.Conn, err ...error) func(context.Context) (net.Conn, error)
 	}
 }
 
-func answerHello(t *testing.T, c net.Conn) {
+func answerHello(t testing.TB, c net.Conn) {
 	t.Helper()
 	_ = c.SetDeadline(time.Now().Add(mcptest.Bound))
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil {

@@ -81,18 +81,22 @@ func TestBridgeEnds(t *testing.T) {
 		}
 		d.end()
 	})
-	t.Run("hub that does not read", func(t *testing.T) {
-		s := newBridged(t, nil)
-		s.hub(welcome)
-		_ = s.in.SetWriteDeadline(time.Now().Add(time.Second)) // the subject: both ways are full by then
-		for err := error(nil); err == nil; {
-			_, err = io.WriteString(s.in, `{"jsonrpc":"2.0","method":"`+strings.Repeat("x", 1<<16)+`"}`+"\n")
-		}
-		s.Hangup()
-		if err := s.over(); err != nil {
-			t.Error(err)
-		}
-	})
+	for name, end := range map[string]func(*bridged){
+		"hub that does not read": func(s *bridged) { s.Hangup() }, "interrupted while it does not": func(s *bridged) { s.cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newBridged(t, nil)
+			s.hub(welcome)
+			_ = s.in.SetWriteDeadline(time.Now().Add(time.Second)) // the subject: both ways are full by then
+			for err := error(nil); err == nil; {
+				_, err = io.WriteString(s.in, `{"jsonrpc":"2.0","method":"`+strings.Repeat("x", 1<<16)+`"}`+"\n")
+			}
+			end(s)
+			if err := s.over(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 	t.Run("interrupted", func(t *testing.T) {
 		s := newBridged(t, nil)
 		d := s.hub(welcome)

@@ -42,6 +42,9 @@ func program(verb string, args []string) int {
 	if verb == "hub" { // as a service would run it
 		return serveProgram(args)
 	}
+	if verb == "bridge" {
+		return bridgeProgram(args[0])
+	}
 	leash := Attach()
 	if leash == nil {
 		k, err := Start(Options{Args: os.Args, Environ: os.Environ(), Terminal: os.Getenv(programVariable) == "terminal"})
