@@ -6,8 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"postern/pkg/call"
@@ -123,7 +121,7 @@ func (r *remote) open(ctx context.Context, conn net.Conn, server string, wait ti
 			Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
 			Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
 			ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
-		}, r.variable, nil)
+		}, r.m.env.LookupEnv, nil)
 		done <- opened{session, err}
 	}()
 	return func() (*hub.Caller, error) {
@@ -136,14 +134,4 @@ func (r *remote) open(ctx context.Context, conn net.Conn, server string, wait ti
 		}
 		return nil, errHere
 	}
-}
-
-// variable is one of this command's environment.
-func (r *remote) variable(name string) (string, bool) {
-	for _, pair := range slices.Backward(r.m.env.Environ) {
-		if value, ok := strings.CutPrefix(pair, name+"="); ok {
-			return value, true
-		}
-	}
-	return "", false
 }

@@ -3,95 +3,18 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"os/signal"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"postern/pkg/call"
-	"postern/pkg/cmdmain"
-	"postern/pkg/config"
-	"postern/pkg/gateway"
-	"postern/pkg/hub"
-	"postern/pkg/mcptest"
-	"postern/pkg/state"
+	"postern/pkg/cmdmain/cmdtest"
 )
-
-// hubProcess is a program of the tests: the hub of the directories in its
-// environment, until SIGTERM.
-func hubProcess() {
-	if err := runHub(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-func runHub() error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	dirs, err := state.Locate(os.Getenv)
-	if err != nil {
-		return err
-	}
-	place, err := hub.PlaceOf(dirs, "test")
-	if err != nil {
-		return err
-	}
-	say := func(text string) { fmt.Fprintln(os.Stderr, "hub:", text) }
-	host := call.OpenHost(call.HostOptions{
-		Dirs: dirs, Environ: os.Environ(), Own: true, Version: "test", Warn: say, Self: cmdmain.SelfPaths(),
-	}, config.Load(config.LoadOptions{Dirs: dirs}).Log)
-	defer host.Close()
-	return hub.Serve(ctx, hub.ServeOptions{
-		Place: place, Host: host, Gateway: gateway.New(host, "test"), Control: host.Control, Say: say,
-	})
-}
-
-// startHub runs one for a home and waits until it answers.
-func startHub(env []string, getenv func(string) string) (stop func(), err error) {
-	path, err := exec.LookPath("hub")
-	if err != nil {
-		return nil, err
-	}
-	dirs, err := state.Locate(getenv)
-	if err != nil {
-		return nil, err
-	}
-	c := exec.Command(path)
-	c.Env, c.Stderr, c.SysProcAttr = env, os.Stderr, &syscall.SysProcAttr{Setsid: true}
-	if err := c.Start(); err != nil {
-		return nil, err
-	}
-	stop = func() {
-		_ = c.Process.Signal(syscall.SIGTERM)
-		_ = c.Wait()
-	}
-	answers := mcptest.Eventually(func() bool {
-		conn, err := hub.DialAny(context.Background(), dirs)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
-	if !answers {
-		stop()
-		return nil, errors.New("the hub does not answer")
-	}
-	return stop, nil
-}
 
 // TestScriptsThroughHub runs the scripts once more with a hub up: whoever makes the
 // call, the command says and does the same (K7).
 func TestScriptsThroughHub(t *testing.T) {
 	scripts(t, "testdata/script", func(env *testscript.Env) error {
-		stop, err := startHub(env.Vars, env.Getenv)
+		stop, err := cmdtest.StartHub(env.Vars, env.Getenv)
 		if err == nil {
 			env.Defer(stop)
 		}

@@ -17,6 +17,7 @@ import (
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/hub"
+	"postern/pkg/pool"
 	"postern/pkg/wire"
 )
 
@@ -114,18 +115,11 @@ func (r *remote) refused(f *call.Refusal) error {
 
 // stderrLog is the newest of what the server wrote to standard error, "" when it
 // did not fail or said nothing.
-func (r *remote) stderrLog(word call.Word) (newest string) {
+func (r *remote) stderrLog(word call.Word) string {
 	if !tellsOnStderr(word) {
 		return ""
 	}
-	found, _ := filepath.Glob(filepath.Join(r.dirs.State, "stderr", r.srv.ID+"@*.log")) // ids have no pattern in them
-	var last time.Time
-	for _, path := range found {
-		if info, err := os.Stat(path); err == nil && info.Size() > 0 && info.ModTime().After(last) {
-			newest, last = path, info.ModTime()
-		}
-	}
-	return newest
+	return pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), r.srv.ID)
 }
 
 // log writes the row of a call whose hub went away; the hub's own, if it wrote

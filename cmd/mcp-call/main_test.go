@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	commands := mcptest.Commands()
-	commands["mcp-call"], commands["hub"] = main, hubProcess
+	commands["mcp-call"], commands[cmdtest.HubName] = main, cmdtest.Hub
 	testscript.Main(m, commands)
 }
 
@@ -57,7 +56,7 @@ func scripts(t *testing.T, dir string, hub func(*testscript.Env) error) {
 			return hub != nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary, "soon": soon,
+			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary, "soon": cmdtest.Soon,
 		},
 	})
 }
@@ -142,13 +141,4 @@ func replaceText(ts *testscript.TestScript, _ bool, args []string) {
 // binary FILE writes a file that is no text.
 func binary(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte("\x89PNG\r\n\x1a\n\xff"), 0o600))
-}
-
-// soon PATTERN FILE waits until the file has the pattern.
-func soon(ts *testscript.TestScript, _ bool, args []string) {
-	pattern, err := regexp.Compile(args[0])
-	ts.Check(err)
-	if !mcptest.Eventually(func() bool { return pattern.MatchString(ts.ReadFile(args[1])) }) {
-		ts.Fatalf("%s has no %s:\n%s", args[1], args[0], ts.ReadFile(args[1]))
-	}
 }

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -269,4 +270,18 @@ func (p *Pool) StderrLog(server, key string) string {
 		return ""
 	}
 	return filepath.Join(p.o.StderrDir, server+"@"+key[:min(8, len(key))]+".log")
+}
+
+// NewestStderr is, of the files in dir in which pools of any process keep what
+// instances of a server write to standard error, the one that was written last; ""
+// when there is none, or nothing in it.
+func NewestStderr(dir, server string) (newest string) {
+	found, _ := filepath.Glob(filepath.Join(dir, server+"@*.log")) // ids have no pattern in them
+	var last time.Time
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 && info.ModTime().After(last) {
+			newest, last = path, info.ModTime()
+		}
+	}
+	return newest
 }
