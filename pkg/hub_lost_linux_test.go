@@ -45,7 +45,7 @@ func TestHubKilledUnderLoad(t *testing.T) {
 		"both": func(h theHub) []int { return []int{h.keeper, h.owner} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newShared(t, "s [] max_concurrency: 64, queue: 200", "t")
+			s := newShared(t, "s [] max_concurrency: 64, queue: 200", "t [] max_concurrency: 64")
 			loads := make([]*load, 20)
 			for i := range loads {
 				a := s.agent()
@@ -128,6 +128,9 @@ func TestHubLostThrice(t *testing.T) {
 	if n := strings.Count(a.Stderr(), "\n"); n == 0 || n > 6 {
 		t.Errorf("said: %s", a.Stderr())
 	}
+	for _, path := range s.sockets() { // the last hub was killed, and nobody came after it
+		_ = os.Remove(path)
+	}
 	s.stop(a)
 }
 
@@ -196,8 +199,9 @@ func TestHubLostModern(t *testing.T) {
 // cancelled, and the others go on (MB-051).
 func TestHubBridgeLost(t *testing.T) {
 	s := newShared(t, "s", "own [] shared: false")
-	one, two := s.agent(), s.agent()
-	own := s.server(one, "own")
+	one := s.agent()
+	own := s.server(one, "own") // listed, so that the second session has no need to start one
+	two := s.agent()
 	s.ask(one, "s__never", "")
 	slow := s.ask(two, "s__slow", `,"ms":300`)
 	mcptest.WaitEvents(t, s.events, "call", 3)
@@ -207,7 +211,7 @@ func TestHubBridgeLost(t *testing.T) {
 	s.wantAnswer(two, "", slow)
 	s.call(two, "s__echo", "")
 	if n := s.begun(); n != 2 {
-		t.Errorf("%d starts", n)
+		t.Errorf("%d starts: %v", n, mcptest.Events(t, s.events, ""))
 	}
 	s.stop(two)
 }

@@ -123,6 +123,7 @@ func TestHubOneWinner(t *testing.T) {
 			}
 		})
 	}
+	s.dial().Close() // one has won, and the agent starts none
 	first := s.agent()
 	s.call(first, "s__echo", "")
 	if !mcptest.Eventually(func() bool { return int(ended.Load()) == n-1 }) {
