@@ -26,7 +26,8 @@ func TestOfTwoRowsTheHubsIsKept(t *testing.T) {
 			strings.Replace(row("e", "01T12:01:00"), "ok", `ok","reason":"\"word\":\"hub_lost\"`, 1),
 		"2026-09-01.1.jsonl": lostRow("f", "01T23:59:59"),
 		"2026-09-02.jsonl":   row("f", "01T23:59:59.5") + lostRow("g", "02T00:00:00"),
-		"2026-09-03.jsonl":   lostRow("a", "03T00:00:00"), // another day: that is no twin
+		"2026-09-03.jsonl": lostRow("a", "03T00:00:00") + // another day: that is no twin
+			row("h", "03T12:09:00") + strings.Replace(lostRow("h", "03T12:00:00"), "2000", "600000", 1), // the hub stood still for a while
 	})
 	lost, err := ParseFilter("word=hub_lost")
 	if err != nil {
@@ -38,9 +39,9 @@ func TestOfTwoRowsTheHubsIsKept(t *testing.T) {
 		q    Query
 		want string
 	}{
-		{"all", Query{}, "a b c d e f g a"},
-		{"newest first", Query{Newest: true}, "a g f e d c b a"},
-		{"the newest four", Query{Limit: 4}, "e f g a"},
+		{"all", Query{}, "a b c d e f g a h"},
+		{"newest first", Query{Newest: true}, "h a g f e d c b a"},
+		{"the newest four", Query{Limit: 4}, "f g a h"},
 		{"lost ones", Query{Filters: []Filter{lost}}, "c g a"},
 		{"failed ones, the newest two", Query{Filters: []Filter{failed}, Limit: 2}, "g a"},
 		{"of an hour in which the hub's did not begin", Query{Since: at("01T10:00:01"), Until: at("01T10:00:02")}, "c"},

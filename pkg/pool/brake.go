@@ -29,7 +29,9 @@ func (p *Pool) Kill(id string) (ended int) {
 	p.killed[id] = true
 	going := p.end(id)
 	p.mu.Unlock()
-	allGone(going)
+	for _, e := range going {
+		<-e.gone // its teardown has begun and is bounded
+	}
 	return len(going)
 }
 
@@ -70,8 +72,8 @@ func (p *Pool) Start(ctx context.Context, id string, more ...*trust.Approved) (n
 	return n, err
 }
 
-// Restart ends the servers of an id that run, waits until nothing is left of
-// them, and starts those and the ones of more as Start does. It does not take Kill
+// Restart ends the servers of an id that run and has Start bring up those and the
+// ones of more, each once nothing is left of the process before it. It does not take Kill
 // back: a killed one is a *KilledError.
 func (p *Pool) Restart(ctx context.Context, id string, more ...*trust.Approved) (n int, err error) {
 	p.mu.Lock()
@@ -79,9 +81,8 @@ func (p *Pool) Restart(ctx context.Context, id string, more ...*trust.Approved) 
 		p.mu.Unlock()
 		return 0, &KilledError{Server: id}
 	}
-	going := p.end(id)
+	p.end(id)
 	p.mu.Unlock()
-	allGone(going)
 	return p.Start(ctx, id, more...)
 }
 
@@ -107,12 +108,6 @@ func (p *Pool) end(id string) (going []*entry) {
 	}
 	p.nudge()
 	return going
-}
-
-func allGone(going []*entry) {
-	for _, e := range going {
-		<-e.gone // its teardown has begun and is bounded
-	}
 }
 
 // brake is why nothing of b may start or be called; nil when something may. The
