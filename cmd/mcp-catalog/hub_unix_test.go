@@ -3,6 +3,7 @@
 package main
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,9 +15,9 @@ import (
 // no difference who lists the servers, and one of its own (K7).
 func TestScriptsThroughHub(t *testing.T) {
 	scripts(t, func(env *testscript.Env) error {
-		stop, err := cmdtest.StartHub(env.Vars, env.Getenv)
+		end, err := cmdtest.StartHub(env.Vars, env.Getenv)
 		if err == nil {
-			env.Defer(stop)
+			env.Defer(func() { end(syscall.SIGTERM) })
 		}
 		return err
 	}, "hub", "script/add.txtar", "script/enable.txtar", "script/literal.txtar", "script/rm.txtar", "script/sharing.txtar", "script/test.txtar", "script/trust.txtar")

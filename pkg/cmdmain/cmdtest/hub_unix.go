@@ -54,9 +54,9 @@ func runHub() error {
 // HubName is the name that StartHub knows it by.
 const HubName = "hub"
 
-// StartHub runs one for a home and waits until it answers. stop ends it and waits
-// until its servers are gone.
-func StartHub(env []string, getenv func(string) string) (stop func(), err error) {
+// StartHub runs one for a home and waits until it answers. end sends it a signal and
+// waits for its end; after SIGTERM its servers are gone by then.
+func StartHub(env []string, getenv func(string) string) (end func(syscall.Signal), err error) {
 	path, err := exec.LookPath(HubName)
 	if err != nil {
 		return nil, err
@@ -70,8 +70,8 @@ func StartHub(env []string, getenv func(string) string) (stop func(), err error)
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	stop = func() {
-		_ = c.Process.Signal(syscall.SIGTERM)
+	end = func(s syscall.Signal) {
+		_ = c.Process.Signal(s)
 		_ = c.Wait()
 	}
 	answers := mcptest.Eventually(func() bool {
@@ -82,8 +82,8 @@ func StartHub(env []string, getenv func(string) string) (stop func(), err error)
 		return err == nil
 	})
 	if !answers {
-		stop()
+		end(syscall.SIGKILL)
 		return nil, errors.New("the hub does not answer")
 	}
-	return stop, nil
+	return end, nil
 }
