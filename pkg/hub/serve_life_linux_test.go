@@ -227,6 +227,36 @@ func TestReachWhileHubsLeave(t *testing.T) {
 	mcptest.Eventually(func() bool { return p.Free(t.Context()) })
 }
 
+// Who connected before the hub left, and was not taken yet, is told to look again.
+func TestLeftInTheQueue(t *testing.T) {
+	l, err := listenOn(placeOf(t, scratch(t), "1").Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: true, orphan: true}
+	var waiting []*client
+	for range 3 {
+		conn, err := net.Dial("unix", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(mcptest.Bound))
+		waiting = append(waiting, &client{conn, t, bufio.NewReader(conn)})
+	}
+	if err := l.SetDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	h.accept(l, true)
+	for _, c := range waiting {
+		var refused *RemoteError
+		if _, err := c.hello(Hello{Kind: KindBridge}); !errors.As(err, &refused) || refused.Word != WordRetiring {
+			t.Errorf("it is told %v", err)
+		}
+	}
+	h.wg.Wait()
+}
+
 // A hub with idle_exit 0 stays; one that nobody came to yet is waited for as long
 // as somebody may be on the way.
 func TestIdleTimes(t *testing.T) {
@@ -246,7 +276,9 @@ func TestIdleTimes(t *testing.T) {
 // S15, 00: no core dumps, nothing that others can read, as many files as the system
 // lets it have; and servers have the limit back that there was.
 func TestLimitsOfTheHub(t *testing.T) {
-	h := startHub(t, scratch(t), "0")
+	h := prepareHub(t, scratch(t), "/bin/sh", "-c", `ulimit -S -c $(ulimit -H -c); exec "$0" "$@"`, os.Args[0], "hub", "1", "0")
+	h.start()
+	h.up()
 	read := func(name string) string {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", h.Process.Pid, name))
 		if err != nil {

@@ -94,6 +94,44 @@ func logged(t *testing.T, dir string, parts ...string) bool {
 	return false
 }
 
+// C30: of what a client sends, the values that it was asked for are taken.
+func TestValues(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"postern":1,"env":{"A":"1","B":"","C":"x","D":"a\u0000b"}}` + "\n": "[A=1 B=] <nil>",
+		`{"postern":1,"env":{}}` + "\n":                                      "[] <nil>",
+		`{"postern":1,"env":{"A":1}}` + "\n":                                 "error",
+		`{"env":`:                                                            "error",
+		`{"env":{"A":"` + strings.Repeat("x", config.HubEnvBytes) + `"}}` + "\n": "error",
+	} {
+		ours, theirs := pair(t)
+		go func() { _, _ = theirs.Write([]byte(text)); theirs.Close() }() // ends when all is read, or ours closed
+		got, err := values(&firstLines{conn: ours}, []string{"A", "B", "D", "E"})
+		if said := fmt.Sprint(got, err); said != want && (want != "error" || err == nil) {
+			t.Errorf("%.60s: %s", text, said)
+		}
+		ours.Close()
+	}
+}
+
+// pair are two ends of a socket.
+func pair(t *testing.T) (ours, theirs *net.UnixConn) {
+	t.Helper()
+	l, err := listenOn(placeOf(t, scratch(t), "1").Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err = l.AcceptUnix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ours, conn.(*net.UnixConn)
+}
+
 // What cannot be served is refused before a session begins, with the word and the
 // exit code that the command would have.
 func TestRefusedHello(t *testing.T) {
