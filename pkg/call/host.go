@@ -50,6 +50,7 @@ type Host struct {
 	panics     atomic.Uint64 // contained, see Panicked
 	sessions   map[*Session]bool
 	watchers   map[*Session]func()
+	loaded     map[string]*config.Config // by project, see load
 	distrust   map[string]*trust.Records // by project: none, as long as trust.json cannot be believed
 	redactor   *secret.Redactor
 	key        func() []byte // of this installation; nil when there is none
@@ -63,7 +64,7 @@ type Host struct {
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
+	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
 	h.key = h.keyOf()
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {

@@ -108,12 +108,27 @@ func (s *Session) Claim(name, version string) {
 	}
 }
 
-// load reads the configuration and tells the operator what is wrong with it,
-// each diagnostic once.
+// load is the configuration as its files are now, one value for all sessions of a
+// project as long as none of them changes. It tells the operator what is wrong with
+// it, each diagnostic once.
 func (h *Host) load(project string) *config.Config {
-	c := config.Load(config.LoadOptions{Dirs: h.o.Dirs, Project: project})
+	h.mu.Lock()
+	c := h.loaded[project]
+	h.mu.Unlock()
+	if c != nil && c.Current() {
+		return c
+	}
+	c = config.Load(config.LoadOptions{Dirs: h.o.Dirs, Project: project})
 	for _, d := range c.Diagnostics {
 		h.warnOnce(d.String(), d.String())
+	}
+	if c.Project == project { // else it could not be opened, of which no file tells
+		h.mu.Lock()
+		if len(h.loaded) >= config.KeptConfigs {
+			clear(h.loaded)
+		}
+		h.loaded[project] = c
+		h.mu.Unlock()
 	}
 	return c
 }
