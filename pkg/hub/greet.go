@@ -49,19 +49,19 @@ func (h *shared) welcome(conn *net.UnixConn, lines *firstLines, hello Hello) {
 	if answer(conn, line(Welcome{Session: o.Session, Want: want})) != nil {
 		return
 	}
-	if o.Environ, err = values(lines, want); err != nil {
+	given, err := values(lines, want)
+	if err != nil {
 		return // it is gone, or no client of ours
 	}
-	o.Environ = append(o.Environ, secret.WithLocale(nil, hello.Locale)...)
+	o.Environ = append(o.Environ, given...)
 	h.serve(conn, lines.rest(), o)
 	h.goodbye(conn)
 }
 
 // values reads what the client has of the variables that it was asked for.
 func values(lines *firstLines, want []string) (environ []string, err error) {
-	environ = []string{}
 	if len(want) == 0 {
-		return environ, nil
+		return nil, nil
 	}
 	text, err := lines.next(config.HubEnvBytes)
 	if err != nil {
@@ -85,6 +85,7 @@ func (h *Hello) options() (gateway.Options, error) {
 	o := gateway.Options{
 		Project: project, Policy: h.Policy, Only: h.Only, Exposure: h.Exposure, Dir: h.Dir, ClientPID: h.ClientPID,
 		ListWait: time.Duration(h.ListWaitMS) * time.Millisecond, Session: calllog.NewID(time.Now()), Via: h.Via, Stamped: true,
+		Environ: append([]string{}, secret.WithLocale(nil, h.Locale)...), // never nil, which would be ours
 	}
 	if h.Kind == KindCall {
 		o.Whole, o.Exposure = true, "full"

@@ -94,6 +94,20 @@ func logged(t *testing.T, dir string, parts ...string) bool {
 	return false
 }
 
+// C32: of what a hello calls the locale that is taken, and nothing else of an
+// agent's environment; the hub's own is not the agent's.
+func TestOptions(t *testing.T) {
+	h := Hello{Kind: KindCall, Locale: []string{"LANG=xx", "LD_PRELOAD=evil", "LC_ALL=C", "TOKEN=t", "TZ"}, Exposure: "lazy", ListWaitMS: 1500}
+	o, err := h.options()
+	if err != nil || fmt.Sprint(o.Environ) != "[LANG=xx LC_ALL=C]" || o.Via != "mcp-call" || !o.Whole || o.Exposure != "full" || o.ListWait != 1500*time.Millisecond {
+		t.Errorf("%+v, %v", o, err)
+	}
+	h = Hello{Kind: KindBridge, Exposure: "lazy"}
+	if o, err = h.options(); err != nil || o.Environ == nil || !o.Stamped || o.Whole || o.Exposure != "lazy" || o.Via != "" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
 // C30: of what a client sends, the values that it was asked for are taken.
 func TestValues(t *testing.T) {
 	for text, want := range map[string]string{
