@@ -32,8 +32,7 @@ func (m *caller) refused(ctx context.Context, r *call.Refusal) error {
 		}
 		return m.ended(ctx, what)
 	case early && v.Config.Refused: // that nothing is there must not look like a name mistyped (MB-172)
-		return &cmdmain.Error{Err: fmt.Errorf("nothing of %s is in force until it is mended", m.userFile),
-			Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check" + m.place()}}
+		return m.notInForce()
 	case r.Word == call.UnknownTool:
 		return m.unknown(v, r)
 	}
@@ -43,6 +42,12 @@ func (m *caller) refused(ctx context.Context, r *call.Refusal) error {
 		e.Hints = append(e.Hints, "tail "+call.ShellQuoted(log))
 	}
 	return err
+}
+
+// notInForce says that there is nothing because the user's file is refused.
+func (m *caller) notInForce() error {
+	return &cmdmain.Error{Err: fmt.Errorf("nothing of %s is in force until it is mended", m.userFile),
+		Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check" + m.place()}}
 }
 
 // unknown names what there is instead.

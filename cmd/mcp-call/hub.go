@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"postern/pkg/call"
@@ -18,53 +19,39 @@ import (
 )
 
 // remote is this command where a hub is up, which makes the call in its place
-// (K7): it reads what the arguments need and starts nothing.
+// (K7). It starts nothing, and reads files only where the hub does not say what it
+// needs: a call takes little longer than its way there and back.
 type remote struct {
-	m        *caller
-	dirs     state.Dirs
-	project  string
+	m       *caller
+	dirs    state.Dirs
+	project string
+	session *hub.Caller // of the one server that is called
+	tool    *call.Tool  // where a value has to be typed
+
 	cfg      *config.Config // nil until it was read
 	catalogs *catalog.Store
-	session  *hub.Caller // of the one server that is called
-
-	srv  *config.Server
-	tool *call.Tool // as it was recorded
+	srv      *config.Server // nil until it was looked up
 }
 
 // throughHub makes the call through a hub. done is false when this command has to
 // do the work itself: no hub is up, or what there is to say is known here. Nothing
 // was sent to the server then.
 func (m *caller) throughHub(args []string) (done bool, err error) {
+	if len(args) == 1 && !strings.Contains(args[0], "__") {
+		return m.listedByHub(args)
+	}
 	r := m.remotely()
 	if r == nil {
 		return false, nil
 	}
 	ctx, cancel := m.context()
 	defer cancel()
-	conn := r.dial(ctx)
-	if conn == nil {
-		return false, nil
-	}
-	opening := r.open(ctx, conn, args[0], 0) // while the files are read
-	t, err := r.target(ctx, args)
-	session, refused := opening()
-	if err == nil && t.server != args[0] { // SERVER__TOOL
-		if session != nil {
-			session.Close()
-		}
-		if conn = r.dial(ctx); conn == nil {
-			return false, nil
-		}
-		session, refused = r.open(ctx, conn, t.server, 0)()
-	}
-	if session != nil {
-		defer session.Close()
+	t, err := r.begin(ctx, args)
+	if r.session != nil {
+		defer r.session.Close()
 	}
 	if err == nil {
-		err = refused
-	}
-	if err == nil {
-		m.remote, r.session = r, session
+		m.remote = r
 		err = r.call(ctx, t)
 	}
 	if errors.Is(err, errHere) {
@@ -72,6 +59,29 @@ func (m *caller) throughHub(args []string) (done bool, err error) {
 		return false, nil
 	}
 	return true, err
+}
+
+// begin opens a session of the server that the arguments name. Most of the time the
+// first of them is its id, and the session says what the tool takes; only otherwise
+// files are read.
+func (r *remote) begin(ctx context.Context, args []string) (t target, err error) {
+	if r.session, err = r.open(ctx, args[0], 0); err == nil && len(args) > 1 && args[1] != "" {
+		t = target{args[0], args[1], args[2:]}
+		if err := r.described(ctx, t); err == nil || ctx.Err() != nil {
+			return t, err
+		}
+	}
+	if t, err = r.target(ctx, args); err != nil {
+		return t, err
+	}
+	if r.session != nil && t.server == args[0] {
+		return t, nil
+	}
+	if r.session != nil { // of a server that is named like the tool of another
+		r.session.Close()
+	}
+	r.session, err = r.open(ctx, t.server, 0)
+	return t, err
 }
 
 // errHere says that the work is this command's own.
@@ -90,6 +100,7 @@ func (m *caller) remotely() *remote {
 	if err != nil {
 		return nil // likewise
 	}
+	m.userFile = filepath.Join(dirs.Config, "mcp.yaml")
 	return &remote{m: m, dirs: dirs, project: project, catalogs: catalog.NewStore(filepath.Join(dirs.Cache, "catalogs"), nil)}
 }
 
@@ -106,32 +117,24 @@ func (r *remote) dial(ctx context.Context) net.Conn {
 	return conn
 }
 
-// open begins a session of one server on conn, whose list waits so long for it, and
-// gives it, or why there is none. The result must be called. Whatever a hub
-// refuses before anything was asked for is this command's own to say.
-func (r *remote) open(ctx context.Context, conn net.Conn, server string, wait time.Duration) func() (*hub.Caller, error) {
-	type opened struct {
-		session *hub.Caller
-		err     error
-	}
-	done := make(chan opened, 1)
-	go func() { // ends with the hub's answer, or with ctx
-		dir, _ := os.Getwd() // "" = none
-		session, err := hub.OpenCaller(ctx, conn, hub.Hello{
-			Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
-			Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
-			ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
-		}, r.m.env.LookupEnv, nil)
-		done <- opened{session, err}
-	}()
-	return func() (*hub.Caller, error) {
-		o := <-done
-		switch {
-		case o.err == nil:
-			return o.session, nil
-		case ctx.Err() != nil:
-			return nil, r.m.ended(ctx, "before the hub answered")
-		}
+// open opens a session of one server, whose list waits so long for it. Whatever a
+// hub refuses before anything was asked for is this command's own to say.
+func (r *remote) open(ctx context.Context, server string, wait time.Duration) (*hub.Caller, error) {
+	conn := r.dial(ctx)
+	if conn == nil {
 		return nil, errHere
 	}
+	dir, _ := os.Getwd() // "" = none
+	session, err := hub.OpenCaller(ctx, conn, hub.Hello{
+		Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
+		Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
+		ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
+	}, r.m.env.LookupEnv, nil)
+	switch {
+	case err == nil:
+		return session, nil
+	case ctx.Err() != nil:
+		return nil, r.m.ended(ctx, "before the hub answered")
+	}
+	return nil, errHere
 }

@@ -31,8 +31,10 @@ func (r *remote) call(ctx context.Context, t target) error {
 	if err != nil {
 		return m.usage(t, err)
 	}
-	if limit := r.srv.MaxMessageBytes; len(arguments) > limit {
-		return m.usage(t, tooLong(t.server, len(arguments), limit))
+	if len(arguments) > config.MinMessageBytes { // no server takes less
+		if s := r.declared(t.server); s != nil && len(arguments) > s.MaxMessageBytes {
+			return m.usage(t, tooLong(t.server, len(arguments), s.MaxMessageBytes))
+		}
 	}
 	if limit := config.AgentMessageBytes - callRoom; len(arguments) > limit {
 		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and a hub takes %d; --no-hub has no such limit", len(arguments), limit))
@@ -61,7 +63,7 @@ func (r *remote) send(ctx context.Context, t target, method string, params []byt
 		return m.ended(ctx, "before server "+t.server+" answered; the call may have happened")
 	}
 	if refusal := refusalIn(reply, row); refusal != nil {
-		return r.refused(refusal)
+		return r.refused(t, refusal)
 	}
 	a := call.Answer{Reply: &reply}
 	if explained(reply.ResultBytes()) {
@@ -96,18 +98,21 @@ func explained(result []byte) bool {
 }
 
 // refused words a refusal of the hub for the shell.
-func (r *remote) refused(f *call.Refusal) error {
+func (r *remote) refused(t target, f *call.Refusal) error {
 	if f.Word == call.UnknownTool {
+		if _ = r.declared(t.server); r.cfg.Refused {
+			return r.m.notInForce()
+		}
 		near := ""
 		if f.Remedy != "" {
 			near = "; " + f.Remedy
 		}
 		return &cmdmain.Error{Err: errors.New(f.Message + near), Word: string(f.Word), Exit: cmdmain.Usage,
-			Hints: []string{r.m.command("", r.srv.ID)}}
+			Hints: []string{r.m.command("", t.server)}}
 	}
 	err := cmdmain.Failure(f)
 	var e *cmdmain.Error
-	if log := r.stderrLog(f.Word); log != "" && errors.As(err, &e) {
+	if log := r.stderrLog(t, f.Word); log != "" && errors.As(err, &e) {
 		e.Hints = append(e.Hints, "tail "+call.ShellQuoted(log))
 	}
 	return err
@@ -115,16 +120,20 @@ func (r *remote) refused(f *call.Refusal) error {
 
 // stderrLog is the newest of what the server wrote to standard error, "" when it
 // did not fail or said nothing.
-func (r *remote) stderrLog(word call.Word) string {
+func (r *remote) stderrLog(t target, word call.Word) string {
 	if !tellsOnStderr(word) {
 		return ""
 	}
-	return pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), r.srv.ID)
+	return pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), t.server)
 }
 
 // log writes the row of a call whose hub went away; the hub's own, if it wrote
 // one, counts instead of it (C81).
 func (r *remote) log(t target, row string, begin time.Time, size int) {
+	s := r.declared(t.server)
+	if s == nil {
+		s = &config.Server{ID: t.server}
+	}
 	log, err := calllog.Open(filepath.Join(r.dirs.State, "calls"), calllog.Options{Days: r.cfg.Log.Days, MaxFile: r.cfg.Log.MaxFile})
 	if err != nil {
 		r.m.env.Sayf("calls are not logged: %v", err)
@@ -134,7 +143,7 @@ func (r *remote) log(t target, row string, begin time.Time, size int) {
 	log.AppendWait(calllog.Row{
 		ID: row, TS: begin.UTC(), LatencyMS: float64(time.Since(begin).Microseconds()) / 1000,
 		Via: "mcp-call", ClientPID: os.Getpid(), Project: r.project, ConfigHash: r.cfg.Hash,
-		Upstream: r.srv.ID, Tool: t.tool, Scope: string(r.srv.Scope), Launch: r.srv.Digest,
+		Upstream: s.ID, Tool: t.tool, Scope: string(s.Scope), Launch: s.Digest,
 		Outcome: word.Meaning().Outcome, Step: call.StepDispatch, Word: string(word), RequestBytes: size,
 	}, config.RefusalLogWait)
 	if err := log.Close(config.LogFlush); err != nil {

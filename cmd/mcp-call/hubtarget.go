@@ -8,12 +8,44 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tidwall/gjson"
+
 	"postern/pkg/call"
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 )
+
+// described has the hub say what the tool takes, where a value has to be typed. The
+// error is errHere when the hub lists no such tool for this caller: it may be one
+// that is not permitted, or its server was never listed.
+func (r *remote) described(ctx context.Context, t target) error {
+	if !slices.ContainsFunc(t.words, isTyped) {
+		return nil
+	}
+	for params := []byte("{}"); ; {
+		m, err := r.session.Do(ctx, calllog.NewID(time.Now()), "tools/list", params, func([]byte) {})
+		if ctx.Err() != nil {
+			return r.m.ended(ctx, "before server "+t.server+" answered")
+		}
+		if err != nil {
+			return errHere
+		}
+		list := gjson.ParseBytes(m.ResultBytes())
+		for _, tool := range member(list, "tools").Array() {
+			if member(tool, "name").String() == t.tool {
+				r.tool = &call.Tool{Def: &catalog.Tool{Name: t.tool, InputSchema: []byte(member(tool, "inputSchema").Raw)}}
+				return nil
+			}
+		}
+		next := member(list, "nextCursor")
+		if next.Type != gjson.String {
+			return errHere
+		}
+		params = append(append([]byte(`{"cursor":`), next.Raw...), '}')
+	}
+}
 
 // has reports whether a server is declared.
 func (r *remote) has(id string) bool { return r.cfg.Server(id) != nil }
@@ -34,9 +66,17 @@ func (r *remote) exposed(name string) (server, tool string) {
 	return "", ""
 }
 
+// declared is the server with this id, nil when there is none.
+func (r *remote) declared(id string) *config.Server {
+	if r.cfg == nil {
+		r.cfg = config.Load(config.LoadOptions{Dirs: r.dirs, Project: r.project})
+	}
+	return r.cfg.Server(id)
+}
+
 // find is what the arguments name: a server that is declared and enabled.
 func (r *remote) find(args []string) (target, error) {
-	r.cfg = config.Load(config.LoadOptions{Dirs: r.dirs, Project: r.project})
+	_ = r.declared("") // reads the files
 	if r.cfg.Refused {
 		return target{}, errHere
 	}
@@ -44,7 +84,7 @@ func (r *remote) find(args []string) (target, error) {
 	if err != nil {
 		return t, err
 	}
-	if r.srv = r.cfg.Server(t.server); r.srv == nil || !r.srv.Enabled {
+	if r.srv = r.declared(t.server); r.srv == nil || !r.srv.Enabled {
 		return t, errHere
 	}
 	return t, nil
@@ -71,7 +111,7 @@ func (r *remote) target(ctx context.Context, args []string) (target, error) {
 	if def == nil {
 		return t, errHere // nobody has it, and this command knows which there are
 	}
-	r.tool = &call.Tool{Server: &call.Server{Declared: r.srv, Catalog: recorded}, Def: def}
+	r.tool = &call.Tool{Def: def}
 	return t, nil
 }
 
@@ -88,11 +128,7 @@ func (r *remote) listed(ctx context.Context) (*catalog.Catalog, error) {
 	if c, _ := r.catalogs.Read(id); c != nil {
 		return c, nil
 	}
-	conn := r.dial(ctx)
-	if conn == nil {
-		return nil, errHere
-	}
-	session, err := r.open(ctx, conn, r.srv.ID, config.MaxListWait)()
+	session, err := r.open(ctx, r.srv.ID, config.MaxListWait)
 	if err != nil {
 		return nil, err
 	}
