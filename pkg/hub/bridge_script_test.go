@@ -183,6 +183,9 @@ func (d *dummy) line() string {
 	}
 	line = strings.TrimSuffix(line, "\n")
 	if !d.stamped {
+		if line != "" && line[0] != '{' {
+			d.t.Fatalf("%q has a stamp", line)
+		}
 		return line
 	}
 	id, rest, found := strings.Cut(line, " ")
@@ -203,6 +206,15 @@ func (d *dummy) want(parts ...string) string {
 		}
 	}
 	return line
+}
+
+// silent wants nothing of the bridge for a moment.
+func (d *dummy) silent() {
+	d.t.Helper()
+	_ = d.conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond)) // the subject: nothing may happen
+	if line, err := d.r.ReadString('\n'); !errors.Is(err, os.ErrDeadlineExceeded) {
+		d.t.Errorf("%q, %v", line, err)
+	}
 }
 
 // end is the end of what the bridge says.
