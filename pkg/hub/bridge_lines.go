@@ -128,7 +128,7 @@ func (l *lines) chunk() ([]byte, error) {
 
 // fill reads once more, behind what is there.
 func (l *lines) fill() error {
-	l.make()
+	l.widen()
 	n, err := l.r.Read(l.buf[l.end:])
 	l.end += n
 	if n > 0 {
@@ -140,9 +140,9 @@ func (l *lines) fill() error {
 	return err
 }
 
-// make makes space behind what is there: by moving it to the front, by a larger
+// widen makes space behind what is there: by moving it to the front, by a larger
 // buffer, or by a small one after a large one was not needed for a while.
-func (l *lines) make() {
+func (l *lines) widen() {
 	held := l.end - l.start
 	if held > 0 {
 		l.small = 0

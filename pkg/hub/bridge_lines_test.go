@@ -44,7 +44,7 @@ func all(t testing.TB, l *lines) (got []string, end error) {
 	}
 }
 
-// R1: whatever the pieces, the lines are the same; none is copied but into its
+// R1, MB-069, MB-071: whatever the pieces, the lines are the same; none is copied but into its
 // place, and a long one is cut and does not hurt the next.
 func TestLines(t *testing.T) {
 	long := strings.Repeat("x", 3*lineBuffer)
@@ -96,7 +96,7 @@ func TestLinesShrink(t *testing.T) {
 	}
 }
 
-// A chunk is whole lines, and a broken line of a hub that died is none.
+// A chunk is whole lines, and a broken line of a hub that died is none (MB-067).
 func TestChunk(t *testing.T) {
 	l := newLines(pieces{strings.NewReader("a\nbc\nd\nef"), 4}, 0, 10)
 	var got []string

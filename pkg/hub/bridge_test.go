@@ -53,7 +53,7 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-// R80: stdin's end is the end, within a second: calls under way may still be
+// R80, MB-053: stdin's end is the end, within a second: calls under way may still be
 // answered, a hub that says nothing is not waited for longer.
 func TestBridgeEnds(t *testing.T) {
 	t.Run("answered", func(t *testing.T) {
@@ -188,7 +188,8 @@ func TestBridgeUnreached(t *testing.T) {
 
 // R74, legacy: every open call is answered once, as what may have happened, with
 // its row; open questions are withdrawn; the next hub gets what was set up, and is
-// asked again what only asks; nothing of that is shown; nothing is sent twice.
+// asked again what only asks; nothing of that is shown; nothing is sent twice, and
+// no answer goes to a hub that did not ask (MB-090, MB-098).
 func TestHubLostLegacy(t *testing.T) {
 	s := newBridged(t, nil)
 	d := s.hub(welcome)
