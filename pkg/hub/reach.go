@@ -4,15 +4,17 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"postern/pkg/config"
 	"postern/pkg/state"
 )
 
-// Reach connects to the hub of this place. When none answers spawn is called, once
-// at most: by one of all that look for the same hub at the same time, and only
-// while nobody holds the hub's lock. The hub is looked for until HubReach is over
-// or ctx ends. The error is Dial's last one, or spawn's.
+// Reach connects to the hub of this place. When none answers spawn is called: by
+// one of all that look for the same hub at the same time, and only while nobody
+// holds the hub's lock; once, and once more each HubReachAgain that what it started
+// is not there, for it may have been killed. The hub is looked for until HubReach
+// is over or ctx ends. The error is Dial's last one, or spawn's.
 func (p Place) Reach(ctx context.Context, spawn func() error) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, config.HubReach)
 	defer cancel()
@@ -23,15 +25,23 @@ func (p Place) Reach(ctx context.Context, spawn func() error) (net.Conn, error) 
 		}
 	}()
 	var nobody *NoHubError
+	var again time.Time
 	for wait := config.HubReachFirst; ; wait = min(2*wait, config.HubReachMost) {
 		conn, err := p.Dial(ctx)
 		if err == nil || !errors.As(err, &nobody) {
 			return conn, err
 		}
-		if starter == nil {
-			if starter, err = p.start(spawn); err != nil {
-				return nil, err
-			}
+		var failed error
+		switch now := time.Now(); {
+		case starter == nil:
+			starter, failed = p.start(spawn)
+			again = now.Add(config.HubReachAgain)
+		case now.After(again):
+			_, failed = p.spawn(spawn)
+			again = now.Add(config.HubReachAgain)
+		}
+		if failed != nil {
+			return nil, failed
 		}
 		if !pause(ctx, wait) {
 			return nil, nobody
@@ -47,14 +57,19 @@ func (p Place) start(spawn func() error) (release func() error, err error) {
 	if release == nil || err != nil {
 		return nil, err
 	}
-	free, err := try(p.Lock)
-	if free == nil || err != nil {
-		return nil, errors.Join(err, release())
-	}
-	if err := errors.Join(free(), spawn()); err != nil {
+	if spawned, err := p.spawn(spawn); !spawned || err != nil {
 		return nil, errors.Join(err, release())
 	}
 	return release, nil
+}
+
+// spawn calls spawn unless somebody holds the hub's lock.
+func (p Place) spawn(spawn func() error) (spawned bool, err error) {
+	free, err := try(p.Lock)
+	if free == nil || err != nil {
+		return false, err
+	}
+	return true, errors.Join(free(), spawn())
 }
 
 // starting is the lock of whoever starts the hub.
