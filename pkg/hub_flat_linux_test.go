@@ -86,7 +86,7 @@ func TestHubSessionsFlat(t *testing.T) {
 		close(next)
 		wg.Wait()
 	}
-	total := storm(800, 10_000)
+	total := storm(1600, 10_000)
 	sessions(0, total/4)
 	if !mcptest.Eventually(func() bool { return descriptors(t, h.owner) < 40 }) {
 		t.Errorf("%d descriptors", descriptors(t, h.owner))

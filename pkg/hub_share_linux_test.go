@@ -71,7 +71,7 @@ func (s *shared) begun() int { return len(mcptest.Events(s.t, s.events, "start")
 // server (R20), and nothing is left of those that lost.
 func TestHubRacingStarts(t *testing.T) {
 	s := newShared(t, "s [] max_concurrency: 64, queue: 1000")
-	agents := make([]*mcptest.Agent, storm(100, 1000))
+	agents := make([]*mcptest.Agent, storm(200, 1000))
 	var wg sync.WaitGroup
 	for i := range agents {
 		agents[i] = mcptest.Start(t, s.command("mcp-serve"))
@@ -111,7 +111,7 @@ func TestHubOneWinner(t *testing.T) {
 	s := newShared(t, "s")
 	var wg sync.WaitGroup
 	var ended atomic.Int64
-	n := storm(30, 300)
+	n := storm(50, 1000)
 	for range n {
 		wg.Go(func() { // ends with the command: the winner is stopped below
 			defer ended.Add(1)
