@@ -130,7 +130,7 @@ func TestHubConfiguration(t *testing.T) {
 	s := newShared(t, "stays", "changes")
 	one, two := s.agent(), s.agent()
 	stays := s.server(one, "stays")
-	for i := range 5 {
+	for i := range storm(3, 20) {
 		before := s.server(two, "changes")
 		s.declare("stays", fmt.Sprintf("changes [] env: {N: n%d}", i), fmt.Sprintf("new%d", i))
 		if !mcptest.Eventually(func() bool { return s.server(one, "changes") != before }) { // it is looked at once a second
