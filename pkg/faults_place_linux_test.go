@@ -158,7 +158,7 @@ func (f *fault) limited(limit, name string, args ...string) *exec.Cmd {
 // can be had.
 func TestFaultFileLimit(t *testing.T) {
 	f := newFault(t, "a")
-	a := mcptest.Start(t, f.limited("-f 128", "mcp-serve")) // 64 KiB in sh, 128 in others
+	a := mcptest.Start(t, f.limited("-f 128", "mcp-serve", "--no-hub")) // 64 KiB in sh, 128 in others
 	a.Initialize()
 	for range 40 {
 		f.call(a, "a__echo", `,"x":"`+strings.Repeat("x", 3500)+`"`)
@@ -257,7 +257,7 @@ func TestFaultNoDescriptors(t *testing.T) {
 		servers = append(servers, fmt.Sprintf("s%d [] restart_delay: 20ms, breaker: {failures: 1000}", i))
 	}
 	f := newFault(t, servers...)
-	a := mcptest.Start(t, f.limited("-n 48", "mcp-serve", "--list-wait", "0"))
+	a := mcptest.Start(t, f.limited("-n 48", "mcp-serve", "--no-hub", "--list-wait", "0"))
 	a.Initialize()
 	failed, calls := 0, 0
 	for range 3 {

@@ -64,9 +64,16 @@ var arrows = []struct{ from, to, why string }{
 	{"gateway", "policy", "the id of the gateway's own tools"},
 	{"gateway", "catalog", "the lists it shows"},
 	{"gateway", "upstream", "the reason of a cancellation"},
+	{"gateway", "calllog", "what bridges name rows by"},
 	{"gateway", "call", "every call walks the line"},
 	{"hub", "proc", "what is below the keeper, and what a gone owner left"},
-	{"hub", "config", "limits"},
+	{"hub", "wire", "what runs between bridge and hub are lines"},
+	{"hub", "state", "socket and lock lie in the runtime directory"},
+	{"hub", "secret", "the part of an environment that a hub is started with"},
+	{"hub", "config", "limits; the project that a session is in"},
+	{"hub", "calllog", "the ids of rows, which bridges give"},
+	{"hub", "call", "the host that all sessions of a hub share"},
+	{"hub", "gateway", "what serves each of them"},
 	{"hub", "upstream", "the name of the mark that servers carry"},
 	{"cmdmain", "proc", "a process without a keeper adopts orphans itself"},
 	{"cmdmain", "hub", "a command that may start servers runs below a keeper"},
@@ -186,7 +193,7 @@ var restricted = []struct {
 	packages []string
 	why      string
 }{
-	{"os/exec", []string{"pkg/upstream", "pkg/secret"}, "only approved servers and commands that print a value are started"},
+	{"os/exec", []string{"pkg/upstream", "pkg/secret", "pkg/hub", "cmd/mcp-serve"}, "only approved servers, commands that print a value and postern itself are started"},
 	{"unsafe", []string{"pkg/upstream"}, "reading the kernel's siginfo of a child has no other way"},
 	{"testing", nil, "commands do not link it"},
 	{"plugin", nil, "code is linked, not loaded"},

@@ -36,6 +36,7 @@ type home struct {
 	dir, project, bin string
 	fake              string // path of the fake server
 	env               []string
+	hub               bool // agents of this home have a hub; else each has all in its own process
 }
 
 func newHome(t *testing.T) *home {
@@ -69,6 +70,9 @@ func (h *home) write(name, text string) {
 }
 
 func (h *home) command(name string, args ...string) *exec.Cmd {
+	if name == "mcp-serve" && !h.hub && (len(args) == 0 || strings.HasPrefix(args[0], "--")) {
+		args = append([]string{"--no-hub"}, args...)
+	}
 	c := exec.Command(filepath.Join(h.bin, name), args...)
 	c.Dir, c.Env = h.project, h.env
 	return c

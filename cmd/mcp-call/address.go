@@ -25,16 +25,34 @@ func (t target) String() string {
 	return t.server + "/" + t.tool
 }
 
+// known is where address looks names up.
+type known interface {
+	has(server string) bool
+	exposed(name string) (server, tool string) // "" for none
+}
+
+// viewed are the names of a view.
+type viewed struct{ v *call.View }
+
+func (k viewed) has(server string) bool { return k.v.Server(server) != nil }
+
+func (k viewed) exposed(name string) (server, tool string) {
+	if t := k.v.Exposed(name); t != nil {
+		return t.Server.Declared.ID, t.Def.Name
+	}
+	return "", ""
+}
+
 // address takes server and tool off the arguments. An exact server id wins over
 // SERVER__TOOL; of that the longest id does.
-func address(v *call.View, args []string) (target, error) {
+func address(k known, args []string) (target, error) {
 	first, rest := args[0], args[1:]
-	if v.Server(first) == nil {
-		if t := v.Exposed(first); t != nil {
-			return target{server: t.Server.Declared.ID, tool: t.Def.Name, words: rest}, nil
+	if !k.has(first) {
+		if server, tool := k.exposed(first); server != "" {
+			return target{server: server, tool: tool, words: rest}, nil
 		}
 		for end := strings.LastIndex(first, "__"); end > 0; end = strings.LastIndex(first[:end], "__") {
-			if tool := first[end+2:]; v.Server(first[:end]) != nil && tool != "" {
+			if tool := first[end+2:]; k.has(first[:end]) && tool != "" {
 				return target{server: first[:end], tool: tool, words: rest}, nil
 			}
 		}

@@ -20,7 +20,7 @@ func app(env *cmdmain.Env) *cli.App {
 		if c.IsSet("prompt") || c.IsSet("resource") {
 			return false, nil
 		}
-		return true, inSession(env, c, (*caller).help)
+		return true, inSession(env, c, (*caller).listedByHub, (*caller).help)
 	}
 	return &cli.App{
 		Usage: "call one tool of one server, or read one of its resources or prompts",
@@ -44,8 +44,9 @@ func app(env *cmdmain.Env) *cli.App {
 			&cli.BoolFlag{Name: "json", Usage: "the same as -o json"},
 			&cli.DurationFlag{Name: "timeout", Usage: "give up after `TIME`, starting the server included"},
 			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
+			&cli.BoolFlag{Name: "no-hub", Usage: "start the server here even if a hub is up"},
 		}, cmdmain.PlaceFlags()...),
-		Action: func(c *cli.Context) error { return inSession(env, c, (*caller).run) },
+		Action: func(c *cli.Context) error { return inSession(env, c, (*caller).throughHub, (*caller).run) },
 	}
 }
 
@@ -58,15 +59,24 @@ type caller struct {
 	host     *call.Host
 	session  *call.Session
 	agent    *agent
+	remote   *remote // in whose place the hub makes the call; nil = none
 }
 
-// inSession runs do and stops the servers that it started. What do printed is
+// inSession runs remote, and unless that did all there is to do, do below a keeper,
+// and stops the servers that it started. What do printed is
 // out by then.
-func inSession(env *cmdmain.Env, c *cli.Context, do func(*caller, context.Context, []string) error) error {
+func inSession(env *cmdmain.Env, c *cli.Context, remote func(*caller, []string) (done bool, err error),
+	do func(*caller, context.Context, []string) error,
+) error {
 	m := &caller{env: env, c: c}
 	args, _ := cmdmain.Positional(c)
 	if err := m.check(args); err != nil {
 		return err
+	}
+	if !c.IsSet("resource") && !c.IsSet("prompt") {
+		if done, err := remote(m, args); done {
+			return err
+		}
 	}
 	return env.Keep(func() error {
 		if err := m.open(); err != nil {

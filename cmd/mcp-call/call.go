@@ -14,7 +14,7 @@ func (m *caller) run(ctx context.Context, args []string) error {
 	if m.c.IsSet("resource") || m.c.IsSet("prompt") {
 		return m.read(ctx, args)
 	}
-	t, err := address(m.session.View(), args)
+	t, err := address(viewed{m.session.View()}, args)
 	if err != nil {
 		return err
 	}
@@ -113,6 +113,9 @@ func (m *caller) interruptible(ctx context.Context, read func() ([]byte, error))
 // for it; when that fails it is not tried a second time. nil is a tool that the
 // line refuses.
 func (m *caller) find(ctx context.Context, t target) (*call.Tool, error) {
+	if m.remote != nil {
+		return m.remote.tool, nil
+	}
 	found, refusal := m.session.Find(ctx, t.server, t.tool)
 	if refusal == nil || refusal.Step != call.StepDispatch {
 		return found, nil
@@ -129,8 +132,7 @@ func (m *caller) find(ctx context.Context, t target) (*call.Tool, error) {
 // call makes the call of a tool and prints its answer.
 func (m *caller) call(ctx context.Context, t target, arguments []byte) error {
 	if s := m.session.View().Server(t.server); s != nil && len(arguments) > s.Declared.MaxMessageBytes {
-		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and max_message_bytes of server %s is %d",
-			len(arguments), t.server, s.Declared.MaxMessageBytes))
+		return m.usage(t, tooLong(t.server, len(arguments), s.Declared.MaxMessageBytes))
 	}
 	params := append(append([]byte(`{"arguments":`), arguments...), '}')
 	return m.send(ctx, t, call.Request{Server: t.server, Tool: t.tool}, params)
@@ -158,6 +160,10 @@ func (m *caller) send(ctx context.Context, t target, request call.Request, param
 		result = m.print(t, a)
 	})
 	return result
+}
+
+func tooLong(server string, size, limit int) error {
+	return cmdmain.Usagef("the arguments have %d bytes, and max_message_bytes of server %s is %d", size, server, limit)
 }
 
 // usage gives a mistake in the arguments the hint to the help of what they are for.

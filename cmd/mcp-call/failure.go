@@ -33,8 +33,7 @@ func (m *caller) refused(ctx context.Context, r *call.Refusal) error {
 		}
 		return m.ended(ctx, what)
 	case early && v.Config.Refused: // that nothing is there must not look like a name mistyped (MB-172)
-		return &cmdmain.Error{Err: fmt.Errorf("nothing of %s is in force until it is mended", m.userFile),
-			Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check" + m.place()}}
+		return m.notInForce()
 	case r.Word == call.UnknownTool:
 		return m.unknown(v, r)
 	case r.Word == call.UnknownPrompt || r.Word == call.UnknownResource:
@@ -46,6 +45,12 @@ func (m *caller) refused(ctx context.Context, r *call.Refusal) error {
 		e.Hints = append(e.Hints, "tail "+call.ShellQuoted(log))
 	}
 	return err
+}
+
+// notInForce says that there is nothing because the user's file is refused.
+func (m *caller) notInForce() error {
+	return &cmdmain.Error{Err: fmt.Errorf("nothing of %s is in force until it is mended", m.userFile),
+		Word: "invalid_file", Exit: cmdmain.Failed, Hints: []string{"mcp-catalog servers --check" + m.place()}}
 }
 
 // unknown names what there is instead.
@@ -90,9 +95,7 @@ func (m *caller) unknownItem(v *call.View, r *call.Refusal) error {
 // stderrLog is where the server may have said why it failed, "" when it did not
 // fail or said nothing.
 func (m *caller) stderrLog(v *call.View, r *call.Refusal) string {
-	switch r.Word {
-	case call.Closed, call.OutcomeUnknown, call.ProtocolError, call.Timeout, call.ServerError:
-	default:
+	if !tellsOnStderr(r.Word) {
 		return ""
 	}
 	path := m.host.Pool().StderrLog(r.Server, m.key(v, r.Server))
@@ -100,6 +103,15 @@ func (m *caller) stderrLog(v *call.View, r *call.Refusal) string {
 		return ""
 	}
 	return path
+}
+
+// tellsOnStderr tells failures of which the server may have said why.
+func tellsOnStderr(w call.Word) bool {
+	switch w {
+	case call.Closed, call.OutcomeUnknown, call.ProtocolError, call.Timeout, call.ServerError:
+		return true
+	}
+	return false
 }
 
 // runs tells whether a server is up: what it was asked may have reached it.

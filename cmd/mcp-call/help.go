@@ -22,7 +22,7 @@ const maxColumn = 32
 
 // help is --help beside arguments: what the tool takes, or which there are.
 func (m *caller) help(ctx context.Context, args []string) error {
-	t, err := address(m.session.View(), args)
+	t, err := address(viewed{m.session.View()}, args)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,12 @@ whole result, -o raw the server's whole answer as it came, --get what a gjson
 path finds in the result. A result that says isError is printed too, and the
 command ends with 5. On a terminal all of it is made harmless first.
 
-The result is written when it is there; only then is the server stopped, which
-takes a few seconds where the server does not want to end.
+# The server
+
+Where a hub is up (see mcp-serve) it makes the call, with the server that all
+agents share; nothing is started here. Otherwise, and with --no-hub, the server is
+started for this one call. The result is written when it is there; only then is
+the server stopped, which takes a few seconds where it does not want to end.
 */
 package main
 

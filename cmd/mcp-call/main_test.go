@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	commands := mcptest.Commands()
-	commands["mcp-call"] = main
+	commands["mcp-call"], commands[cmdtest.HubName] = main, cmdtest.Hub
 	testscript.Main(m, commands)
 }
 
@@ -29,20 +30,33 @@ func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-call", app) }
 
 // TestScripts runs the command as people do, each script in a home of its own.
 // A configuration is as it comes out of the archive.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, "testdata/script", nil) }
+
+// scripts runs those in dir; hub, where it is not nil, puts one up for each, which
+// they know by the condition [hub].
+func scripts(t *testing.T, dir string, hub func(*testscript.Env) error) {
 	servers := mcptest.ServerFolder(t)
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
 			env.Setenv("PATH", servers+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			env.Setenv("GORACE", mcptest.NoRaceSleep)
 			env.Setenv("EVENTS", filepath.Join(home, "events"))
-			return mcptest.Own(home)
+			if err := mcptest.Own(home); err != nil || hub == nil {
+				return err
+			}
+			return hub(env)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "hub" {
+				return false, fmt.Errorf("there is no condition %q", cond)
+			}
+			return hub != nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary,
+			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary, "soon": cmdtest.Soon,
 		},
 	})
 }

@@ -79,7 +79,9 @@ func add(env *cmdmain.Env, c *cli.Context) error {
 	if c.Bool("no-refresh") {
 		return nil
 	}
-	err = p.refresh(c, []string{name}, false, call.RefreshLimits{Jobs: 1, Timeout: config.RefreshTimeout})
+	h := p.hub(c.Context)
+	defer h.close()
+	err = p.refresh(c, h, []string{name}, false, call.RefreshLimits{Jobs: 1, Timeout: config.RefreshTimeout})
 	if failed := (*cmdmain.Error)(nil); errors.As(err, &failed) {
 		env.Sayf("server %s is declared in %s, but its tools are not known yet", name, p.userFile(name))
 	}

@@ -47,7 +47,11 @@ func setEnabled(env *cmdmain.Env, c *cli.Context, enabled bool) error {
 			return err
 		}
 	}
-	return p.edit(c, args[0], instead, func(old []byte) ([]byte, error) { return config.SetEnabled(old, args[0], enabled) })
+	err = p.edit(c, args[0], instead, func(old []byte) ([]byte, error) { return config.SetEnabled(old, args[0], enabled) })
+	if err == nil {
+		env.ReloadHub(p.dirs)
+	}
+	return err
 }
 
 // admit is what lets a project's server be started.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	commands := mcptest.Commands()
 	commands["mcp-catalog"] = func() { cmdmain.Main("mcp-catalog", app) }
+	commands[cmdtest.HubName] = cmdtest.Hub
 	testscript.Main(m, commands)
 }
 
@@ -28,10 +30,26 @@ func TestHelp(t *testing.T) { cmdtest.Help(t, "mcp-catalog", app) }
 
 // TestScripts runs the command as people do, each script in a home of its own
 // that holds nothing.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, nil, "script") }
+
+// scripts runs files and folders below testdata; hub, where it is not nil, puts one up for each, which they know
+// by the condition [hub].
+func scripts(t *testing.T, hub func(*testscript.Env) error, names ...string) {
 	servers := mcptest.ServerFolder(t)
+	var found []string
+	for _, name := range names {
+		pattern := filepath.Join("testdata", name)
+		if filepath.Ext(name) == "" {
+			pattern = filepath.Join(pattern, "*.txtar")
+		}
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		found = append(found, files...)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Files: found,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
 			env.Setenv("HOME", home)
@@ -40,10 +58,19 @@ func TestScripts(t *testing.T) {
 			env.Setenv("FAKE", filepath.Join(servers, mcptest.Name))
 			env.Setenv("CONFIG", filepath.Join(home, ".config", "postern"))
 			env.Setenv("CATALOGS", filepath.Join(home, ".cache", "postern", "catalogs"))
-			return mcptest.Own(home)
+			if err := mcptest.Own(home); err != nil || hub == nil {
+				return err
+			}
+			return hub(env)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "hub" {
+				return false, fmt.Errorf("there is no condition %q", cond)
+			}
+			return hub != nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"approve": approve, "age": ageCatalogs, "field": field, "replace": replaceText,
+			"approve": approve, "age": ageCatalogs, "field": field, "replace": replaceText, "soon": cmdtest.Soon,
 		},
 	})
 }

@@ -17,8 +17,9 @@ func refreshVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
 		Name: "refresh", Usage: "ask servers for their lists and record them", ArgsUsage: "[SERVER…]",
 		Description: "Starts every enabled and trusted server (or those named), records what it lists, and\n" +
-			"stops it. Prints a row for a server whose tools changed and says on standard error\n" +
-			"which failed; their last good lists are kept. Otherwise it is silent.",
+			"stops it. Where a hub is up, the hub asks those that run and starts the others. Prints a\n" +
+			"row for a server whose tools changed and says on standard error which failed; their last\n" +
+			"good lists are kept. Otherwise it is silent.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "stale", Usage: "only servers whose list is missing or too old"},
 			&cli.IntFlag{Name: "jobs", Value: config.RefreshJobs, Usage: "start `N` servers at the same time"},
@@ -37,18 +38,20 @@ func refresh(env *cmdmain.Env, c *cli.Context) error {
 		return cmdmain.Usagef("--timeout is between 1ms and %s, not %s", config.MaxTimeout, limits.Timeout)
 	}
 	ids, _ := cmdmain.Positional(c)
-	return env.Keep(func() error {
-		p, err := placeOf(env, c)
-		if err != nil {
-			return err
-		}
-		return p.refresh(c, ids, c.Bool("stale"), limits)
-	})
+	p, err := placeOf(env, c)
+	if err != nil {
+		return err
+	}
+	if h := p.hub(c.Context); h != nil { // nothing is started here
+		defer h.close()
+		return p.refresh(c, h, ids, c.Bool("stale"), limits)
+	}
+	return env.Keep(func() error { return p.refresh(c, nil, ids, c.Bool("stale"), limits) })
 }
 
 // refresh lists the servers with these ids, all that may start when there are
-// none, and reports what changed and what failed.
-func (p *place) refresh(c *cli.Context, ids []string, stale bool, limits call.RefreshLimits) error {
+// none, by the hub h unless that is nil, and reports what changed and what failed.
+func (p *place) refresh(c *cli.Context, h *hubbed, ids []string, stale bool, limits call.RefreshLimits) error {
 	out, err := newReport(p.env, c)
 	if err != nil {
 		return err
@@ -68,10 +71,15 @@ func (p *place) refresh(c *cli.Context, ids []string, stale bool, limits call.Re
 		servers = slices.DeleteFunc(servers, func(s *call.Server) bool { return s.Provenance == catalog.Cached })
 	}
 	progress := newProgress(p.env, servers)
-	session.Refresh(c.Context, v, servers, limits, func(r call.Refreshed) {
+	ended := func(r call.Refreshed) {
 		progress.ended(r.Server)
 		out.add(r)
-	})
+	}
+	if h != nil {
+		h.refresh(c.Context, session, v, servers, limits, ended)
+	} else {
+		session.Refresh(c.Context, v, servers, limits, ended)
+	}
 	progress.clear()
 	if err := c.Context.Err(); err != nil {
 		return err

@@ -18,8 +18,8 @@ func rmVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "take a server's declaration out of the configuration", ArgsUsage: "NAME",
 		Description: "Removes the entry NAME from mcp.yaml, or from the drop-in in mcp.d that has it, and keeps\n" +
-			"everything else of the file as it is. A server that a project declares is not removed\n" +
-			"here: mcp-trust deny keeps it from ever starting.",
+			"everything else of the file as it is; a hub that is up ends the server. A server that a\n" +
+			"project declares is not removed here: mcp-trust deny keeps it from ever starting.",
 		Action: func(c *cli.Context) error { return remove(env, c) },
 	}
 }
@@ -33,7 +33,11 @@ func remove(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.edit(c, args[0], deny, func(old []byte) ([]byte, error) { return config.RemoveServer(old, args[0]) })
+	err = p.edit(c, args[0], deny, func(old []byte) ([]byte, error) { return config.RemoveServer(old, args[0]) })
+	if err == nil {
+		env.ReloadHub(p.dirs)
+	}
+	return err
 }
 
 // edit changes the file of the user's that declares name, under its lock.

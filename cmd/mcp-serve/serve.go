@@ -14,11 +14,13 @@ import (
 
 func app(env *cmdmain.Env) *cli.App {
 	return &cli.App{
-		Usage: "put one gate in front of every MCP server",
+		Usage:     "put one gate in front of every MCP server",
+		UsageText: "mcp-serve [OPTIONS]\nmcp-serve COMMAND [OPTIONS]",
 		Description: "An agent spawns mcp-serve and speaks MCP with it on standard input and output.\n" +
-			"It shows the tools, prompts and resources that the policy allows, starts a server\n" +
-			"when something of it is first asked for, and ends with all of them when its\n" +
-			"standard input ends.",
+			"It shows the tools, prompts and resources that the policy allows, and ends when its\n" +
+			"standard input ends. The servers run below the hub, which all agents of this user\n" +
+			"share: it is started when it is needed, starts a server when something of it is\n" +
+			"first asked for, and ends by itself when nobody needs it any more.",
 		Flags: append(cmdmain.PlaceFlags(),
 			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
 			&cli.StringFlag{Name: "exposure", Usage: "show tools in this `MODE` whatever the policy says: full, lazy (search_tools, describe_tool and " +
@@ -27,15 +29,18 @@ func app(env *cmdmain.Env) *cli.App {
 				"tools and prompts, nothing trimmed but results"},
 			&cli.DurationFlag{Name: "list-wait", Value: config.ListWait,
 				Usage: "let the first list wait `TIME` for servers that were never listed; 0 lists none of them"},
+			&cli.BoolFlag{Name: "no-hub", Usage: "serve this session by this process, with servers of its own"},
 		),
-		Action: func(c *cli.Context) error { return serve(env, c) },
+		Commands: append([]*cli.Command{hubVerb(env), installVerb(env)}, controlVerbs(env)...),
+		Action:   func(c *cli.Context) error { return serve(env, c) },
 	}
 }
 
 // gcPercent lets the heap grow to five times of what lives before it is collected.
 const gcPercent = 400
 
-// serve runs one session on standard input and output.
+// serve runs one session on standard input and output: through the hub, or by this
+// process and those below it.
 func serve(env *cmdmain.Env, c *cli.Context) error {
 	if args, _ := cmdmain.Positional(c); len(args) > 0 {
 		return cmdmain.Usagef("unexpected argument %q", args[0])
@@ -50,6 +55,11 @@ func serve(env *cmdmain.Env, c *cli.Context) error {
 	if c.String("only") != "" && c.String("exposure") != "" {
 		return cmdmain.Usagef("--only and --exposure exclude each other: one server is always shown whole")
 	}
+	if !c.Bool("no-hub") && !env.Kept() && env.Depth() == 0 {
+		if served, err := relay(env, c, wait); served {
+			return err
+		}
+	}
 	return env.Keep(func() error { return session(env, c, wait) })
 }
 
@@ -63,7 +73,7 @@ func checkExposure(mode string) error {
 	return cmdmain.Usagef("--exposure is full, lazy or auto, not %q", mode)
 }
 
-// session serves the one there is.
+// session serves the one there is, without a hub.
 func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 	dirs, err := env.Dirs(c)
 	if err != nil {

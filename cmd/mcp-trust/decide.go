@@ -26,6 +26,7 @@ func deny(env *cmdmain.Env, c *cli.Context) error {
 	if err := trust.Deny(env.Ctx, p.dirs, rec); err != nil {
 		return err
 	}
+	env.ReloadHub(p.dirs)
 	env.Sayf("denied %s in %s", srv.ID, srv.Project)
 	return nil
 }
@@ -53,6 +54,7 @@ func revoke(env *cmdmain.Env, c *cli.Context) error {
 	if err := trust.Revoke(env.Ctx, dirs, project, args[0]); err != nil {
 		return failure(err)
 	}
+	env.ReloadHub(dirs)
 	env.Sayf("revoked the decision about %s in %s", args[0], project)
 	return nil
 }

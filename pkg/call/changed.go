@@ -81,9 +81,13 @@ func (h *Host) look() {
 		open = append(open, s)
 	}
 	h.mu.Unlock()
+	seen := map[string]bool{}
 	for _, s := range open {
-		s.renew()
+		for _, srv := range s.renew().Servers {
+			seen[srv.running()] = true
+		}
 	}
+	h.lookAtRest(seen)
 }
 
 // wantEager brings up the eager servers of a view, as far as the session's

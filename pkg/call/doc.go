@@ -20,6 +20,14 @@
 // Session.View is an immutable snapshot; Session.Do walks one call down the
 // line and never sends it more than once (R43).
 //
+// # Many agents
+//
+// A host serves one agent or many. What a session may see and start follows from
+// the user's configuration, its own project's, and the values that its own agent
+// was asked for (Host.Names); processes are shared by those for whom all of that
+// comes to the same, which is the pool's key. A host that is a hub's belongs to no
+// agent: its environment is its own, and its user tells it things by Control.
+//
 // # The way back
 //
 // What a server asks goes to the Agent of the session that it is about, if the

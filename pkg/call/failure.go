@@ -50,6 +50,8 @@ func refusalOf(s *Server, tool string, err error) *Refusal {
 	switch e := err.(type) {
 	case *pool.OpenError:
 		r.Word, r.Remedy = CircuitOpen, "try again in "+e.Left.String()
+	case *pool.KilledError:
+		r.Reason, r.Remedy = "killed", AskUser+"mcp-serve start "+id
 	case *pool.HeldError:
 		r.Reason, r.Remedy = "flapping", "try again in "+e.Left.String()
 	case *trust.UnavailableError:

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
@@ -26,6 +27,9 @@ type HostOptions struct {
 	Version string       // of this build
 	Warn    func(string) // one line for the operator; never a secret; may be called concurrently
 	NoLog   bool         // write no rows: for commands that make no call
+	// Own says that Environ is this process's alone, no agent's: all of it counts
+	// as the hub's, and a session's agent has what SessionOptions.Environ says.
+	Own bool
 	// Sweep is called once, before the first server is started, which waits for
 	// it. May be nil.
 	Sweep func(context.Context)
@@ -36,6 +40,7 @@ type HostOptions struct {
 // concurrently. Whoever opened it calls Close.
 type Host struct {
 	o          HostOptions
+	since      time.Time
 	trust      *trust.Store
 	catalogs   *catalog.Store
 	pool       *pool.Pool
@@ -45,6 +50,7 @@ type Host struct {
 	panics     atomic.Uint64 // contained, see Panicked
 	sessions   map[*Session]bool
 	watchers   map[*Session]func()
+	loaded     map[string]*config.Config // by project, see load
 	distrust   map[string]*trust.Records // by project: none, as long as trust.json cannot be believed
 	redactor   *secret.Redactor
 	key        func() []byte // of this installation; nil when there is none
@@ -58,7 +64,7 @@ type Host struct {
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
+	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
 	h.key = h.keyOf()
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
@@ -174,16 +180,26 @@ func (h *Host) store(spec map[string]string) *secret.Store {
 	return h.secrets
 }
 
-// environ is what trust.Check may use for a session of this host: without a
-// shared process the reduced list counts as the host's environment and the
-// rest as the agent's (C30).
+// environ is what trust.Check may use for a session of this host.
 func (h *Host) environ(c *config.Config, s *Session) *trust.Environ {
+	hub, agent := h.environment()
+	if s.o.Environ != nil {
+		agent = s.o.Environ
+	}
 	return &trust.Environ{
-		Session: s.ID, Dir: s.o.Dir,
-		Hub: secret.ReducedEnvironment(h.o.Environ), Agent: h.o.Environ,
+		Session: s.ID, Dir: s.o.Dir, Hub: hub, Agent: agent,
 		Secrets: h.store(c.Secrets), Path: c.Path, Self: h.o.Self, Depth: h.o.Depth,
 		Redactor: h.redactor,
 	}
+}
+
+// environment is whose what this process was started with is: without a shared
+// process the reduced list counts as the hub's and the rest as the agent's (C30).
+func (h *Host) environment() (hub, agent []string) {
+	if h.o.Own {
+		return h.o.Environ, nil
+	}
+	return secret.ReducedEnvironment(h.o.Environ), h.o.Environ
 }
 
 // SelfPaths returns the real paths of the commands installed beside this

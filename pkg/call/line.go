@@ -46,6 +46,7 @@ type Request struct {
 	LineBytes int                 // size of the request as received, for the row
 	Via       string              // the `via` of its row; "" is what the method has, or the session's
 	Modern    *Modern             // set when the request came in the modern era
+	RowID     string              // the id of its row, one of calllog.NewID; "" = the log makes one (C81)
 }
 
 // Answer is what a call came to: exactly one of Reply and Refusal is set, or
@@ -103,7 +104,9 @@ func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
 func (s *Session) end(c *Call, refusal *Refusal, answer func(Answer)) {
 	c.times.latency = time.Since(c.times.begin)
 	if refusal = s.host.cleaned(refusal); refusal != nil {
-		refusal.plain = refusal.plain || c.method.name != methodTool
+		own := *refusal // calls that wait for one start have one refusal
+		own.plain, own.Row = own.plain || c.method.name != methodTool, c.RowID
+		refusal = &own
 	}
 	c.answer.Refusal, c.answer.Tool = refusal, c.tool
 	if c.server != nil {

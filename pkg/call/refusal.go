@@ -28,6 +28,7 @@ type Refusal struct {
 	Message string `json:"-"` // for people and models; one sentence
 
 	InputSchema json.RawMessage `json:"input_schema,omitempty"` // when arguments were refused; at most MaxReturnedSchema
+	Row         string          `json:"row,omitempty"`          // id of the call's row where the caller chose it: no server can have written this refusal
 
 	code  int  // in place of the word's; 0 = the word's
 	plain bool // the request has no result in which it could be told

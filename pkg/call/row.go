@@ -21,7 +21,7 @@ func (s *Session) logRefusal(c *Call) {
 // row is the call as one line of the log (C80).
 func (s *Session) row(c *Call) calllog.Row {
 	r := calllog.Row{
-		TS:        c.times.begin.UTC(),
+		ID: c.RowID, TS: c.times.begin.UTC(),
 		LatencyMS: milliseconds(c.times.latency), QueueMS: milliseconds(c.times.queue), StartMS: milliseconds(c.times.init),
 		Level: c.view.subject.Level, ClientPID: s.o.ClientPID, Claimed: s.claimed.Load(), Session: s.ID,
 		ConfigHash: c.view.Config.Hash, Project: s.o.Project,

@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -24,6 +25,11 @@ type SessionOptions struct {
 	Agent     Agent  // whom servers may ask and tell; nil = nobody
 	Dir       string // the agent's working directory, absolute, where servers of this session alone run; "" = where shared ones do
 	Only      string // the one server that this session sees, under its own names (R62); "" = all
+	ID        string // of the session, one of calllog.NewID; "" makes one
+	// Environ is the agent's environment as far as it was asked for ("NAME=value"
+	// each): what Host.Names wants, language, time zone and terminal. nil is this
+	// process's own, or nothing where that is a hub's (HostOptions.Own).
+	Environ []string
 }
 
 // UnknownServerError says that the server of SessionOptions.Only is not declared.
@@ -40,6 +46,8 @@ type Session struct {
 	ID   string
 	host *Host
 	o    SessionOptions
+
+	since time.Time // when it was opened
 
 	view    atomic.Pointer[View]
 	checked atomic.Int64 // when files were last looked at, UnixNano
@@ -62,7 +70,7 @@ type Session struct {
 // only errors are *UnknownPolicyError, *UnknownServerError and
 // *policy.PatternError; a broken configuration is a session that sees no tools.
 func (h *Host) Open(o SessionOptions) (*Session, error) {
-	s := &Session{ID: calllog.NewID(time.Now()), host: h, o: o}
+	s := &Session{ID: cmp.Or(o.ID, calllog.NewID(time.Now())), host: h, o: o, since: time.Now()}
 	c := h.load(o.Project)
 	who, err := subject(c, o.Policy)
 	if err != nil {
@@ -102,12 +110,27 @@ func (s *Session) Claim(name, version string) {
 	}
 }
 
-// load reads the configuration and tells the operator what is wrong with it,
-// each diagnostic once.
+// load is the configuration as its files are now, one value for all sessions of a
+// project as long as none of them changes. It tells the operator what is wrong with
+// it, each diagnostic once.
 func (h *Host) load(project string) *config.Config {
-	c := config.Load(config.LoadOptions{Dirs: h.o.Dirs, Project: project})
+	h.mu.Lock()
+	c := h.loaded[project]
+	h.mu.Unlock()
+	if c != nil && c.Current() {
+		return c
+	}
+	c = config.Load(config.LoadOptions{Dirs: h.o.Dirs, Project: project})
 	for _, d := range c.Diagnostics {
 		h.warnOnce(d.String(), d.String())
+	}
+	if c.Project == project { // else it could not be opened, of which no file tells
+		h.mu.Lock()
+		if len(h.loaded) >= config.KeptConfigs {
+			clear(h.loaded)
+		}
+		h.loaded[project] = c
+		h.mu.Unlock()
 	}
 	return c
 }

@@ -39,6 +39,7 @@ const (
 	CircuitOpen    Word = "circuit_open"
 	Cancelled      Word = "cancelled"
 	ToolError      Word = "tool_error"
+	HubLost        Word = "hub_lost" // said by the bridge
 )
 
 // Codes of refusals; the three standard ones are wire's.

@@ -41,6 +41,7 @@ var table = map[Word]Meaning{
 	CircuitOpen:       {wire.CodeInternal, calllog.CircuitOpen, ExitUnavailable},
 	Cancelled:         {wire.CodeInternal, calllog.Cancelled, ExitInterrupted},
 	ToolError:         {wire.CodeInternal, calllog.ToolError, ExitToolError},
+	HubLost:           {wire.CodeInternal, calllog.UpstreamError, ExitUnavailable},
 }
 
 // R41: one table, and no word of the type without its line.
@@ -53,6 +54,9 @@ func TestWords(t *testing.T) {
 		if r.ExitCode() != want.Exit || r.RPC().Code != want.Code {
 			t.Errorf("a refusal %s has exit code %d and code %d", word, r.ExitCode(), r.RPC().Code)
 		}
+	}
+	if string(HubLost) != calllog.HubLost {
+		t.Errorf("the log reads another word than %s", HubLost)
 	}
 	for _, word := range declaredWords(t) {
 		if _, ok := table[word]; !ok {

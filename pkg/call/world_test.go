@@ -46,7 +46,8 @@ type world struct {
 	dirs    state.Dirs
 	environ []string
 	host    *Host
-	calls   int // made with do
+	own     bool // the host is a hub's
+	calls   int  // made with do
 	mu      sync.Mutex
 	warned  []string
 }
@@ -90,7 +91,7 @@ func (w *world) write(name, text string) {
 }
 
 func (w *world) open() {
-	w.host = OpenHost(HostOptions{Dirs: w.dirs, Environ: w.environ, Version: "1.0", Warn: func(s string) {
+	w.host = OpenHost(HostOptions{Dirs: w.dirs, Environ: w.environ, Own: w.own, Version: "1.0", Warn: func(s string) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.warned = append(w.warned, s)

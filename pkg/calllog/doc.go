@@ -48,6 +48,10 @@
 // included: a gap in seq is a row that is missing, and the "dropped" of the next
 // row says how many were lost just before it. [Verify] holds a log to that.
 //
+// An id is one row's, but for what a bridge writes of a call whose hub was lost,
+// with the word hub_lost and without args: the hub may have written a row with the
+// same id, which readers keep alone (C81).
+//
 // A process that dies in the middle of a write leaves a line without its end.
 // The next writer ends it with a newline first (C82). A writer whose disk is
 // full in the middle of a row keeps the other half and writes it once there is

@@ -26,7 +26,7 @@ func Follow(ctx context.Context, dir string, q Query, emit func(row []byte) erro
 
 func follow(ctx context.Context, dir string, q Query, emit func(row []byte) error, idle func() error, every time.Duration) (Stats, error) {
 	q.Newest = false
-	fo := &follower{scanner: scanner{ctx: ctx, dir: dir}, now: map[string]*followed{}, match: newMatcher(&q)}
+	fo := &follower{scanner: scanner{ctx: ctx, dir: dir, lost: &lost{}}, now: map[string]*followed{}, match: newMatcher(&q)}
 	fo.give = func(_ place, row []byte) error {
 		fo.stats.Rows++
 		return emit(row)
@@ -79,7 +79,7 @@ func (fo *follower) begin(q Query, emit func([]byte) error) error {
 	if err != nil {
 		return err
 	}
-	s := &scanner{ctx: fo.ctx, dir: fo.dir, query: &q, files: files}
+	s := &scanner{ctx: fo.ctx, dir: fo.dir, query: &q, files: files, lost: fo.lost}
 	for i := range files {
 		f, err := s.open(i)
 		if f == nil {

@@ -130,6 +130,12 @@ func (s *scanner) emit(p *piece, reverse bool, emit emitter) error {
 		}
 		at := place{p.file, p.base + int64(l.start)}
 		if l.row {
+			if hidden, err := s.hides(p.buf[l.start:l.end]); err != nil || hidden {
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			if err := emit(at, p.buf[l.start:l.end]); err != nil {
 				return err
 			}

@@ -57,7 +57,7 @@ func Verify(ctx context.Context, dir string, now time.Time, repair bool, report 
 	}
 	v := &verifier{
 		scanner: scanner{ctx: ctx, dir: dir, query: &Query{}, files: files},
-		report:  report, seed: maphash.MakeSeed(), writers: map[string]uint64{}, torn: map[int]int64{},
+		report:  report, seed: maphash.MakeSeed(), writers: map[string]uint64{}, torn: map[int]int64{}, lost: map[uint64]struct{}{},
 	}
 	v.damaged = func(at place) error {
 		if torn, ok := v.torn[at.file]; ok && torn == at.offset {
@@ -85,8 +85,9 @@ type verifier struct {
 	writers    map[string]uint64   // number of each one's last row
 	latest     time.Time           // end of a row in the present file
 	torn       map[int]int64       // where the last line of a file begins that has no end
-	names      [6]string
-	spans      [6]wire.Span
+	lost       map[uint64]struct{} // ids of bridges' rows, which a hub may have too (C81)
+	names      [7]string
+	spans      [7]wire.Span
 	isRepaired bool
 }
 
@@ -181,12 +182,13 @@ func lastLineEnd(f *os.File, from, to int64) (int64, error) {
 // row judges one row.
 func (v *verifier) row(at place, line []byte) error {
 	v.verdict.Rows++
-	v.names = [6]string{"id", "ts", "latency_ms", "writer", "seq", "dropped"}
+	v.names = [7]string{"id", "ts", "latency_ms", "writer", "seq", "dropped", "word"}
 	if wire.Lookup(line, v.names[:], v.spans[:]) != nil {
 		return v.find(at, Damaged, "a member is there twice")
 	}
 	id, _ := plainText(v.spans[0].Of(line))
-	if err := v.id(at, id); err != nil {
+	word, _ := plainText(v.spans[6].Of(line))
+	if err := v.id(at, id, word == HubLost); err != nil {
 		return err
 	}
 	if end, ok := endOf(v.spans[1].Of(line), v.spans[2].Of(line)); ok {
@@ -203,12 +205,17 @@ func (v *verifier) row(at place, line []byte) error {
 	return v.seq(at, writer, seq, dropped)
 }
 
-func (v *verifier) id(at place, id string) error {
+// id notes the id of a row. That of a bridge's may be another's as well.
+func (v *verifier) id(at place, id string, bridge bool) error {
 	sum := maphash.String(v.seed, id)
 	_, today := v.ids[sum]
 	_, before := v.idsBefore[sum]
 	v.ids[sum] = struct{}{}
-	if today || before {
+	_, other := v.lost[sum]
+	if bridge {
+		v.lost[sum] = struct{}{}
+	}
+	if (today || before) && bridge == other {
 		return v.find(at, Repeated, "id %s", id)
 	}
 	return nil

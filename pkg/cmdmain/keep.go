@@ -54,6 +54,10 @@ func (e *Env) Keep(do func() error) error {
 	return err
 }
 
+// Kept tells whether this process is below its keeper already: what comes before
+// Keep was done there.
+func (e *Env) Kept() bool { return e.process != nil && e.process.leash != nil }
+
 // survived tells of processes that no signal ends.
 func (e *Env) survived(n int) {
 	if n > 0 {

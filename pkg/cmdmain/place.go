@@ -13,6 +13,7 @@ import (
 
 	"postern/pkg/call"
 	"postern/pkg/config"
+	"postern/pkg/hub"
 	"postern/pkg/state"
 	"postern/pkg/trust"
 )
@@ -81,18 +82,29 @@ func (e *Env) Project(c *cli.Context) (string, error) {
 // writes no rows. The caller closes it. A process that was started by
 // postern three levels deep is refused (C23).
 func (e *Env) Host(dirs state.Dirs, log config.Log) (*call.Host, error) {
-	depth, _ := strconv.Atoi(e.Getenv("POSTERN_DEPTH"))
+	return e.host(dirs, log, call.HostOptions{Warn: func(text string) { e.Sayf("%s", text) }})
+}
+
+// host opens a host with o, in which the rest is filled in.
+func (e *Env) host(dirs state.Dirs, log config.Log, o call.HostOptions) (*call.Host, error) {
+	depth := e.Depth()
 	if depth >= config.MaxPosternDepth {
 		return nil, &Error{Err: fmt.Errorf("postern runs inside itself %d levels deep: a declared server starts it again", depth),
 			Word: string(call.Self), Exit: Unavailable}
 	}
-	host := call.OpenHost(call.HostOptions{
-		Dirs: dirs, Environ: e.Environ, Depth: depth, Self: SelfPaths(),
-		Version: Version(), Warn: func(text string) { e.Sayf("%s", text) }, NoLog: log == (config.Log{}),
-		Sweep: func(ctx context.Context) { e.sweep(ctx, dirs) },
-	}, log)
+	o.Dirs, o.Environ, o.Depth, o.Self = dirs, e.Environ, depth, SelfPaths()
+	o.Version, o.NoLog = Version(), log == (config.Log{})
+	o.Sweep = func(ctx context.Context) { e.sweep(ctx, dirs) }
+	host := call.OpenHost(o, log)
 	e.Redact(host.Redactor())
 	return host, nil
+}
+
+// Depth is how many processes of postern this one runs below (C23). Below any of
+// them no hub is used: there the depth would be lost, and with it the bound.
+func (e *Env) Depth() int {
+	depth, _ := strconv.Atoi(e.Getenv("POSTERN_DEPTH"))
+	return depth
 }
 
 // Failure gives an error of the packages below the word, the exit code and the
@@ -102,15 +114,20 @@ func Failure(err error) error {
 	var noPolicy *call.UnknownPolicyError
 	var noServer *call.UnknownServerError
 	var untrusted *trust.NotTrustedError
+	var remote *hub.RemoteError
+	var lost *hub.LostError
+	var noHub *hub.NoHubError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &r):
-		e := &Error{Err: errors.New(r.Message), Word: string(r.Word), Exit: Exit(r.ExitCode())}
-		if r.Remedy != "" && r.Remedy != call.TriesAgain { // a hint is what to run next (K1)
-			e.Hints = []string{strings.TrimPrefix(r.Remedy, call.AskUser)}
-		}
-		return e
+		return &Error{Err: errors.New(r.Message), Word: string(r.Word), Exit: Exit(r.ExitCode()), Hints: hint(r.Remedy)}
+	case errors.As(err, &remote):
+		return &Error{Err: err, Word: remote.Word, Exit: Exit(remote.Exit), Hints: hint(remote.Remedy)}
+	case errors.As(err, &lost):
+		return &Error{Err: err, Word: string(call.HubLost), Exit: Unavailable}
+	case errors.As(err, &noHub):
+		return &Error{Err: err, Word: "no_hub", Exit: Unavailable}
 	case errors.As(err, &noPolicy), errors.As(err, &noServer):
 		return &Error{Err: err, Exit: Usage}
 	case errors.As(err, &untrusted):
@@ -118,4 +135,13 @@ func Failure(err error) error {
 			Hints: []string{fmt.Sprintf("mcp-trust status %s", untrusted.Server)}}
 	}
 	return err
+}
+
+// hint is a remedy as what a person can run next (K1), nil where it is nothing of
+// the kind.
+func hint(remedy string) []string {
+	if remedy == "" || remedy == call.TriesAgain {
+		return nil
+	}
+	return []string{strings.TrimPrefix(remedy, call.AskUser)}
 }

@@ -49,6 +49,7 @@
 //	path: [/absolute/directory]
 //	log: {args: redacted (default), hash or none, days: 30, max_file: 64MiB}
 //	names: {max: 50}
+//	hub: {idle_exit: 10m}   of the shared process, without a session; 0 = it stays
 //
 // Whatever is wrong inside one server costs that server, which keeps its id;
 // whatever is wrong elsewhere refuses the user's whole configuration (C11),
@@ -61,7 +62,7 @@
 // names, at most MaxDropIns. Hidden files and other endings are not read.
 // `servers`, `secrets` and `policies` add up; of servers with one id the first
 // counts and the other is named, a second policy or secret of one name and a
-// second `defaults`, `path`, `log` or `names` refuse the configuration, because
+// second `defaults`, `path`, `log`, `names` or `hub` refuse the configuration, because
 // nothing says which of them was meant. Relative paths count from mcp.d.
 //
 // # .postern/mcp.yaml, version 1

@@ -186,6 +186,7 @@ const (
 const (
 	LogCheckEvery  = time.Second            // how often a writer looks whether its file is still the one by name
 	LogOrder       = time.Minute            // rows of one file may be out of order by so much: queues, several writers
+	LogLossWindow  = 5 * time.Minute        // rows that bridges write of calls in flight stand so close together
 	LogLongestCall = time.Hour              // above every max_timeout with its question
 	LogPruneDays   = 3                      // days with rows that make a date credible enough to remove old days
 	LogPiece       = 512 << 10              // what a scan reads and judges at once, two for each processor
@@ -230,6 +231,43 @@ const (
 	EOFGrace               = 500 * time.Millisecond // to end by itself at the end of stdin (R12)
 	TermGrace              = 3 * time.Second        // to end when asked; docker stops a container in this time
 	KillGrace              = 2 * time.Second        // to vanish when killed
+)
+
+// The shared process (R74, R81).
+const (
+	KeptConfigs     = 64                     // of projects that had a session: what is dropped is read again
+	HubIdleExit     = 10 * time.Minute       // without a session; a start costs less than the memory
+	MaxHubIdleExit  = 24 * time.Hour         // longer is 0: never
+	HubLineBytes    = 64 << 10               // a first line, and its answer; directories and locale have 40 KiB at most
+	HubLineWait     = 5 * time.Second        // for a first line, and for its answer: both ends are local
+	HubVariables    = 256                    // of an agent that are asked for; an agent has not more
+	HubEnvBytes     = 1 << 20                // their values in one line; the system allows two
+	HubLockWait     = 100 * time.Millisecond // for the lock: who holds it is the hub
+	HubSocketWait   = 15 * time.Second       // for the lock where the socket is given: the one before has to notice
+	HubReach        = 5 * time.Second        // for a hub that was just started
+	HubReachFirst   = time.Millisecond       // until it is looked for again, doubling
+	HubReachAgain   = time.Second            // for a hub that was started and is not there: it was killed, or is slow
+	HubReachMost    = 50 * time.Millisecond  // where the doubling ends: a person waits
+	HubConnections  = 4096                   // at the same time; agents are some dozens
+	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
+	HubSayEvery     = time.Minute            // that connections cannot be accepted
+	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
+	HubGrace        = 3 * time.Second        // of a hub's sessions when it ends, as of its servers
+	ControlWait     = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell
+	HubGoodbye      = time.Second            // for the last line to a bridge that may not read
+	HubOrphanLinger = 10 * time.Second       // of a hub of an earlier build, without a session: twice HubReach
+)
+
+// The bridge between an agent and the shared process (R74, R80).
+const (
+	BridgeEnd      = 900 * time.Millisecond                      // from the end of stdin to its own
+	AloneEnd       = EndGrace + EOFGrace + TermGrace + KillGrace // of a session that it has served without a hub: the servers' end
+	BridgeWaiting  = 4 << 20                                     // of lines that wait for the next hub, beside one
+	BridgeResume   = 5 * time.Second                             // they wait for answers to what is repeated; a server may have to start
+	BridgeLook     = 100 * time.Millisecond                      // how often a write that hangs looks whether the agent is there
+	ParentLook     = time.Second                                 // how often a parent is looked at where the kernel does not tell
+	HubDeaths      = 3                                           // within HubDeathWindow: the session goes on without a hub
+	HubDeathWindow = time.Minute                                 // a hub that was up so long did well
 )
 
 // Which servers run (R20 to R26).

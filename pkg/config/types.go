@@ -148,6 +148,11 @@ type Log struct {
 	MaxFile int64  // bytes
 }
 
+// Hub says how the shared process is kept.
+type Hub struct {
+	IdleExit time.Duration // without a session; 0 = it stays
+}
+
 // Config is everything that was declared for one user and at most one project
 // at one moment. It is never changed after Load and safe for concurrent use.
 type Config struct {
@@ -164,6 +169,7 @@ type Config struct {
 	// TerminalHosts are names of programs that run agents and terminals alike: a
 	// terminal below one of them is a person's (S3).
 	TerminalHosts []string
+	Hub           Hub
 	Secrets       map[string]string // entries of `secrets:`, for secret.NewStore
 
 	Project     string // real root; "" = none, or one that could not be opened

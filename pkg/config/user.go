@@ -19,6 +19,7 @@ type userFile struct {
 	secrets  map[string]string
 
 	terminalHosts []string
+	hub           Hub
 
 	files []readFile
 	given map[string]string // what may be there once → where it is
@@ -33,7 +34,7 @@ type readFile struct {
 func newUserFile() *userFile {
 	return &userFile{
 		policies: map[string]*Policy{}, log: Log{Args: "redacted", Days: DefaultLogDays, MaxFile: DefaultLogFile},
-		namesMax: DefaultNameMax, given: map[string]string{},
+		namesMax: DefaultNameMax, hub: Hub{IdleExit: HubIdleExit}, given: map[string]string{},
 	}
 }
 
@@ -67,7 +68,10 @@ func userFields() []field[userFile] {
 				{name: "allow_with", where: userOnly},
 			})
 		})},
-		{name: "network", where: userOnly}, {name: "listen", where: userOnly}, {name: "hub", where: userOnly},
+		{name: "network", where: userOnly}, {name: "listen", where: userOnly},
+		{"hub", userOnly, "hub", single(func(r *reader, u *userFile, n *node, path string) {
+			readFields(r, &u.hub, n, path, hubFields())
+		})},
 		{name: "skill_paths", where: userOnly}, {name: "prompt_paths", where: userOnly}, {name: "strict_pins", where: userOnly},
 	}
 }
@@ -82,6 +86,14 @@ func logFields() []field[Log] {
 			l.MaxFile = r.size(n, path, MinLogFile, MaxLogFile)
 		}},
 		{name: "export", where: userOnly},
+	}
+}
+
+func hubFields() []field[Hub] {
+	return []field[Hub]{
+		{"idle_exit", userOnly, "IdleExit", func(r *reader, h *Hub, n *node, path string) {
+			h.IdleExit = r.durationOrNever(n, path, MaxHubIdleExit)
+		}},
 	}
 }
 

@@ -38,11 +38,12 @@ func (l *loader) user(dirs state.Dirs) {
 		// What may be logged and how long it is kept is not known: no arguments,
 		// and no row is removed.
 		l.c.Log.Args, l.c.Log.Days = "none", 0
+		l.c.Hub.IdleExit = HubIdleExit
 		return
 	}
 	l.c.Servers, l.c.Policies, l.c.Defaults = u.servers, u.policies, u.defaults
 	l.c.Log, l.c.NamesMax, l.c.Path, l.c.Secrets = u.log, u.namesMax, u.path, u.secrets
-	l.c.TerminalHosts = u.terminalHosts
+	l.c.TerminalHosts, l.c.Hub = u.terminalHosts, u.hub
 }
 
 // dropIns lists the drop-in files in dir. Editors and package managers leave

@@ -8,7 +8,8 @@
 //
 // # What the gateway changes
 //
-// A message is passed on as it was received but for this list (R4):
+// A message is passed on as it was received but for this list (R4). Of what a bridge
+// relays, the id of the row in front of each line is no part of the message (C81).
 //
 //	request                id                  own id towards the server; the agent's bytes come back
 //	request                envelope            written anew: jsonrpc, id, method and params, without members of other
@@ -75,7 +76,9 @@
 //	error -32002           code                -32602 for a modern agent (R73)
 //	error -32042           the error           for a modern agent that visits pages a result that asks for it (R73)
 //
-// Of a result that is not complete (resultType, task) nothing but what a modern
+// The results of a session whose Options say Whole lack and get nothing of the
+// lines of content, texts and structuredContent but with get. Of a result that is
+// not complete (resultType, task) nothing but what a modern
 // agent wants of every result is changed. What has no counterpart is the gateway's
 // own and not on the list: initialize, server/discover, ping, logging/setLevel,
 // subscriptions/listen with its acknowledgement, tasks/list, and the notifications

@@ -23,6 +23,9 @@ type offer struct {
 // is alone is shown as it is (R62).
 func (s *session) exposure(v *call.View) call.Exposure {
 	e := s.calls.Exposure(v)
+	if s.o.Whole {
+		e.MaxResultBytes = 0
+	}
 	switch {
 	case s.o.Only != "":
 		e.Mode, e.MaxDescriptionChars = full, 0

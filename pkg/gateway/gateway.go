@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -34,6 +35,9 @@ func New(host *call.Host, version string) *Gateway {
 // it was stands in state/hub.log.
 var ErrInternal = errors.New("an internal error ended the session")
 
+// direct is the `via` of an agent's own calls.
+const direct = "direct"
+
 // Options says what one session is.
 type Options struct {
 	Project   string        // real path of the project's root, "" for none
@@ -43,7 +47,16 @@ type Options struct {
 	Exposure  string        // auto, full or lazy in place of what the policy says; "" = what it says (R63)
 	Only      string        // the one server that is served, as itself (R62); "" = all
 	Dir       string        // the agent's working directory, absolute; "" = none
+	Session   string        // its id, one of calllog.NewID; "" makes one
+	Via       string        // the `via` of its rows; "" = direct. Only a direct session starts eager servers
+	Environ   []string      // of the agent, see call.SessionOptions
+	Whole     bool          // results go out as they came, never cut nor doubled as text
+	Stamped   bool          // each line of r begins with the id of its row and a space (C81); see ErrStamp
 }
+
+// ErrStamp ends a session whose lines are to be stamped at the first one that is
+// not.
+var ErrStamp = errors.New("a line of the session does not begin with the id of its row")
 
 // Serve speaks MCP with one agent until r ends, a write to w fails or ctx
 // ends, and returns nil when r ended or ctx did. Calls that are then under way
@@ -55,8 +68,8 @@ func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options
 	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1), streams: newStreams()}
 	s.own = newOwnTools(s)
 	inner, err := g.host.Open(call.SessionOptions{
-		Project: o.Project, Policy: o.Policy, Via: "direct", ClientPID: o.ClientPID, Changed: s.changed, Eager: true,
-		Agent: s, Only: o.Only, Dir: o.Dir,
+		Project: o.Project, Policy: o.Policy, Via: cmp.Or(o.Via, direct), ClientPID: o.ClientPID, Changed: s.changed,
+		Eager: cmp.Or(o.Via, direct) == direct, Agent: s, Only: o.Only, Dir: o.Dir, ID: o.Session, Environ: o.Environ,
 	})
 	if err != nil {
 		return err
@@ -141,6 +154,7 @@ type session struct {
 	asked   questions     // what the agent is asked
 	begun   sync.Once     // the discovery of this session
 	streams *streams
+	stamp   string // of the line that is being read, until a request has it; for that goroutine alone
 
 	mu        sync.Mutex
 	open      map[string]*request // by wire.IDKey

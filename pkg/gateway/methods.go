@@ -84,7 +84,7 @@ func (s *session) readResource(r *request, m wire.Message) {
 // with what comes back.
 func (s *session) walk(r *request, m wire.Message) {
 	c := call.Request{
-		Method: r.method, Modern: r.modern, Params: m.ParamsBytes(), LineBytes: len(m.Raw), Progress: s.progress(r),
+		Method: r.method, Modern: r.modern, Params: m.ParamsBytes(), LineBytes: len(m.Raw), Progress: s.progress(r), RowID: r.row,
 	}
 	s.calls.Do(r.ctx, c, func(a call.Answer) { s.done(r, s.answerLine(r, a, wanted{})) })
 }

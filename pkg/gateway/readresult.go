@@ -63,7 +63,7 @@ func (s *session) readKept(r *request, m wire.Message, uri string) {
 		found = whole
 		return textResult(false)
 	}
-	s.calls.DoOwn(r.ctx, &own, call.Request{Method: r.method, Modern: r.modern, LineBytes: len(m.Raw)}, func(a call.Answer) {
+	s.calls.DoOwn(r.ctx, &own, call.Request{Method: r.method, Modern: r.modern, LineBytes: len(m.Raw), RowID: r.row}, func(a call.Answer) {
 		switch {
 		case a.Refusal != nil:
 			s.done(r, s.answerLine(r, a, wanted{}))

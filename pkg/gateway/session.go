@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tidwall/gjson"
+
 	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/upstream"
@@ -19,6 +21,7 @@ type request struct {
 	method string
 	modern *call.Modern      // nil for a request of the legacy era
 	reply  func(line []byte) // hands over the one answer; nil says that there will be none
+	row    string            // the id of its row; "" = the log makes one
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -26,19 +29,26 @@ type request struct {
 // read takes the agent's messages one after the other until r ends. A line
 // that is no message is answered and the session goes on (R1, R3).
 func (s *session) read(r io.Reader) error {
-	lines := wire.NewReader(r, config.AgentMessageBytes)
+	longest := config.AgentMessageBytes
+	if s.o.Stamped {
+		longest += stampBytes
+	}
+	lines := wire.NewReader(r, longest)
 	for s.ctx.Err() == nil {
 		line, err := lines.Next()
 		var long *wire.TooLongError
 		switch {
 		case errors.As(err, &long):
 			s.send(wire.ErrorLine(nil, &wire.RPCError{Code: wire.CodeInvalidRequest,
-				Message: fmt.Sprintf("the message is longer than %d bytes", long.Max)}))
+				Message: fmt.Sprintf("the message is longer than %d bytes", config.AgentMessageBytes)}))
 		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err
 		default:
+			if line, err = s.unstamped(line); err != nil {
+				return err
+			}
 			s.line(line)
 		}
 	}
@@ -92,7 +102,7 @@ func (s *session) message(m wire.Message, reply func([]byte)) {
 // and runs it. modern is nil for a request of the legacy era, which initialize
 // goes before.
 func (s *session) start(m wire.Message, modern *call.Modern, reply func([]byte), run func(*request, wire.Message)) {
-	r := &request{id: m.IDBytes(), key: wire.IDKey(m.IDBytes()), method: m.Method, modern: modern, reply: reply}
+	r := &request{id: m.IDBytes(), key: wire.IDKey(m.IDBytes()), method: m.Method, modern: modern, reply: reply, row: s.takeStamp()}
 	s.mu.Lock()
 	_, taken := s.open[r.key]
 	full := len(s.open) >= config.SessionCalls
@@ -154,9 +164,9 @@ func (s *session) forget(r *request) {
 // cancelled ends the request that the agent no longer wants. One that is
 // answered already, or unknown, is ignored as the protocol says.
 func (s *session) cancelled(m wire.Message) {
-	var spans [2]wire.Span
+	var spans [3]wire.Span
 	params := m.ParamsBytes()
-	if wire.Lookup(params, []string{"requestId", "reason"}, spans[:]) != nil || !spans[0].Ok() {
+	if wire.Lookup(params, []string{"requestId", "reason", "_meta"}, spans[:]) != nil || !spans[0].Ok() {
 		return
 	}
 	reason, err := wire.Unquote(spans[1].Of(params))
@@ -172,7 +182,22 @@ func (s *session) cancelled(m wire.Message) {
 		s.forget(r)
 	}
 	s.mu.Unlock()
-	if r != nil {
-		r.cancel(&upstream.Cancelled{Reason: reason})
+	if r == nil {
+		return
 	}
+	if gjson.GetBytes(spans[2].Of(params), TimeLimit).Type == gjson.True {
+		r.cancel(&overdue{upstream.Cancelled{Reason: reason}})
+		return
+	}
+	r.cancel(&upstream.Cancelled{Reason: reason})
 }
+
+// TimeLimit is the member of a cancellation's _meta that is true where a time limit
+// of the caller's own is behind it: its row says so then.
+const TimeLimit = "postern/timeout"
+
+// overdue is such a cancellation.
+type overdue struct{ upstream.Cancelled }
+
+// Unwrap makes it a timeout, wherever it is asked about.
+func (o *overdue) Unwrap() error { return context.DeadlineExceeded }

@@ -23,7 +23,7 @@ type wanted struct {
 // fills no context.
 func (s *session) shape(r *request, raw []byte, a call.Answer, w wanted) []byte {
 	p, ok := partsOf(r.method, raw, a.Parts)
-	if !ok || p.Partial {
+	if !ok || p.Partial || s.o.Whole && w.get == "" {
 		return nil
 	}
 	stored, changed := raw, []byte(nil)

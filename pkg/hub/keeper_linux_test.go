@@ -148,7 +148,7 @@ func TestSignals(t *testing.T) {
 		}
 	}
 	// Each signal that the keeper hands down has a CONT behind it, which may be late.
-	if !mcptest.Eventually(func() bool { k.signal(k.child, syscall.SIGSTOP); return state(k.child) == 'T' }) {
+	if !mcptest.Eventually(func() bool { k.signal(k.child, syscall.SIGSTOP); return processState(k.child) == 'T' }) {
 		t.Fatalf("process %d does not stop", k.child)
 	}
 	k.signal(k.keeper(), syscall.SIGTERM)
@@ -254,7 +254,7 @@ func TestKeeperIsKilled(t *testing.T) {
 		if len(said) != 2 || said["handed"] != 1 {
 			t.Errorf("%v", said)
 		}
-		if !mcptest.Eventually(func() bool { return state(k.child) == 0 || state(k.child) == 'Z' }) {
+		if !mcptest.Eventually(func() bool { return processState(k.child) == 0 || processState(k.child) == 'Z' }) {
 			t.Error("the command lives on")
 		}
 	}
@@ -317,8 +317,8 @@ func TestCommandIsKilled(t *testing.T) {
 				t.Errorf("took %v", took)
 			}
 			for _, pid := range append(pids, k.child) {
-				if state(pid) != 0 {
-					t.Errorf("process %d is in state %c", pid, state(pid))
+				if processState(pid) != 0 {
+					t.Errorf("process %d is in state %c", pid, processState(pid))
 				}
 			}
 		})
@@ -336,8 +336,8 @@ func TestHurry(t *testing.T) {
 		t.Errorf("ended with %d after %v", code, time.Since(begin))
 	}
 	for _, pid := range pids {
-		if state(pid) != 0 {
-			t.Errorf("process %d is in state %c", pid, state(pid))
+		if processState(pid) != 0 {
+			t.Errorf("process %d is in state %c", pid, processState(pid))
 		}
 	}
 }
@@ -354,8 +354,8 @@ func TestStoppedIsKilled(t *testing.T) {
 		t.Errorf("ended with %d", code)
 	}
 	for _, pid := range append(pids, k.child) {
-		if state(pid) != 0 {
-			t.Errorf("process %d is in state %c", pid, state(pid))
+		if processState(pid) != 0 {
+			t.Errorf("process %d is in state %c", pid, processState(pid))
 		}
 	}
 }
@@ -396,8 +396,8 @@ func TestEndDescendants(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid, _ := strconv.Atoi(mcptest.WaitEvents(t, events, "grandchild", 1)[0].Data)
-	if left := EndDescendants(); left != 0 || state(pid) != 0 || state(c.Process.Pid) != 0 {
-		t.Errorf("%d left; %c %c", left, state(pid), state(c.Process.Pid))
+	if left := EndDescendants(); left != 0 || processState(pid) != 0 || processState(c.Process.Pid) != 0 {
+		t.Errorf("%d left; %c %c", left, processState(pid), processState(c.Process.Pid))
 	}
 }
 
@@ -446,11 +446,11 @@ func TestReapStrays(t *testing.T) {
 	waitState(t, pid, "Z")
 	id := identify(pid)
 	first := reapStrays(map[proc.ID]bool{{PID: pid, Start: id.Start + 1}: true})
-	if !first[id] || state(pid) != 'Z' {
-		t.Errorf("at first: %v, state %c", first, state(pid))
+	if !first[id] || processState(pid) != 'Z' {
+		t.Errorf("at first: %v, state %c", first, processState(pid))
 	}
-	if second := reapStrays(first); second[id] || state(pid) != 0 {
-		t.Errorf("then: %v, state %c", second, state(pid))
+	if second := reapStrays(first); second[id] || processState(pid) != 0 {
+		t.Errorf("then: %v, state %c", second, processState(pid))
 	}
 }
 
@@ -464,8 +464,8 @@ func TestToldTwice(t *testing.T) {
 		t.Errorf("ended with %d after %v", code, time.Since(begin))
 	}
 	for _, pid := range pids {
-		if state(pid) != 0 {
-			t.Errorf("process %d is in state %c", pid, state(pid))
+		if processState(pid) != 0 {
+			t.Errorf("process %d is in state %c", pid, processState(pid))
 		}
 	}
 }

@@ -39,6 +39,12 @@ func program(verb string, args []string) int {
 		fmt.Println(found, left)
 		return 0
 	}
+	if verb == "hub" { // as a service would run it
+		return serveProgram(args)
+	}
+	if verb == "bridge" {
+		return bridgeProgram(args[0])
+	}
 	leash := Attach()
 	if leash == nil {
 		k, err := Start(Options{Args: os.Args, Environ: os.Environ(), Terminal: os.Getenv(programVariable) == "terminal"})
@@ -54,6 +60,8 @@ func program(verb string, args []string) int {
 		return end.Status
 	}
 	switch verb {
+	case "kept-hub":
+		return serveProgram(args)
 	case "exit":
 		n, _ := strconv.Atoi(args[0])
 		return n
@@ -245,7 +253,7 @@ func (k *kept) end() int {
 }
 
 // state is the letter of /proc/PID/stat, 0 for none.
-func state(pid int) byte {
+func processState(pid int) byte {
 	s, err := proc.Look(pid)
 	if err != nil {
 		return 0
@@ -255,15 +263,15 @@ func state(pid int) byte {
 
 func waitState(t *testing.T, pid int, want string) {
 	t.Helper()
-	if !mcptest.Eventually(func() bool { return strings.IndexByte(want, state(pid)) >= 0 }) {
-		t.Fatalf("process %d is in state %c, not %s", pid, state(pid), want)
+	if !mcptest.Eventually(func() bool { return strings.IndexByte(want, processState(pid)) >= 0 }) {
+		t.Fatalf("process %d is in state %c, not %s", pid, processState(pid), want)
 	}
 }
 
 // waitGone wants the process to be gone and waited for.
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
-	if !mcptest.Eventually(func() bool { return state(pid) == 0 }) {
-		t.Fatalf("process %d is in state %c", pid, state(pid))
+	if !mcptest.Eventually(func() bool { return processState(pid) == 0 }) {
+		t.Fatalf("process %d is in state %c", pid, processState(pid))
 	}
 }

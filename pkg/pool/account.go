@@ -13,6 +13,9 @@ func (i *Instance) begin(session string) (*user, error) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
 	b, now := i.berth, time.Now()
+	if err := i.pool.brake(b); err != nil {
+		return nil, err
+	}
 	u := i.pool.user(b, session)
 	if b.breaker.open && (b.breaker.probing || b.breaker.left(now) > 0) {
 		if !u.wants {

@@ -26,6 +26,8 @@ type berth struct {
 	retry    time.Time   // when the pool starts it again by itself, if wanted
 	held     time.Time   // until then nothing starts it
 	last     *Instance   // the one that died last; how may be known a moment later only
+	noStart  string      // why the last start came to nothing, if that was after its last death
+	restarts int         // starts after deaths and failed starts
 
 	subscriptions map[string]map[string]bool // by URI, the sessions; never empty ones
 	subscribing   gate                       // held while the server is told of one
@@ -147,7 +149,7 @@ func (b *berth) died(now time.Time, i *Instance) {
 			recent = append(recent, at)
 		}
 	}
-	b.deaths, b.last = append(recent, now), i
+	b.deaths, b.last, b.noStart = append(recent, now), i, ""
 	b.again(now)
 	if len(b.deaths) >= config.FlapDeaths {
 		b.held = now.Add(config.FlapHold)

@@ -32,6 +32,9 @@
 // starts have opened closes when a later one succeeds. A process that was started
 // again is told of all subscriptions.
 //
+// A person can put the brake on the servers of an id (R23): they are stopped, and
+// nothing starts them until the person does.
+//
 // Idle, it is stopped: without a call, a subscription or an open task (R22). One
 // that is a session's alone ends with that session.
 //

@@ -52,6 +52,8 @@ type Instance struct {
 	listens  listens        // of a modern one
 	dropped  atomic.Uint64  // notifications that were for nobody
 	early    []wire.Message // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
+
+	asks chan chan<- error // of who waits for all lists to be read again
 }
 
 // start spawns the process, shakes hands and reads its lists, all within
@@ -68,7 +70,7 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 	}
 	i := &Instance{
 		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv), session: a.Session(),
-		queue: newQueue(srv.MaxConcurrency, srv.Queue), relists: make(chan struct{}, 1), tuning: newGate(),
+		queue: newQueue(srv.MaxConcurrency, srv.Queue), relists: make(chan struct{}, 1), asks: make(chan chan<- error), tuning: newGate(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, srv.StartTimeout)
 	defer cancel()
@@ -152,13 +154,8 @@ func (p *Pool) rememberedEra(id catalog.Identity) string {
 // given up says nothing about the server.
 func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error) {
 	if p.o.Catalogs != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		why := err.Error()
-		var f *upstream.Failure
-		if errors.As(err, &f) {
-			why = f.Explained()
-		}
 		// A cache that cannot be written costs a repeated discovery, nothing else (C6).
-		_ = p.o.Catalogs.SetFailed(id, why)
+		_ = p.o.Catalogs.SetFailed(id, explained(err))
 	}
 }
 

@@ -70,10 +70,26 @@ func (p *Pool) arrived(life context.Context, b *berth, e *entry, i *Instance, er
 	default: // nothing was executed
 		b.again(now)
 	}
+	switch braked := p.brake(b); {
+	case err == nil:
+	case braked != nil:
+		err = braked
+	case life.Err() == nil:
+		b.noStart = p.o.Redactor.Text(explained(err))
+	}
 	e.ending = e.ending || err != nil
 	e.instance, e.err = i, err
 	close(e.ready)
 	p.nudge()
+}
+
+// explained is all that an error says.
+func explained(err error) string {
+	var f *upstream.Failure
+	if errors.As(err, &f) {
+		return f.Explained()
+	}
+	return err.Error()
 }
 
 // bury notes that the process of e has ended, unless somebody ended it or it is

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,15 +76,22 @@ func (i *Instance) follow() {
 			return
 		case <-rest.C:
 		}
+		var answer chan<- error // nil: nobody waits
 		select {
 		case <-i.client.Done():
 			return
 		case <-i.relists:
+		case answer = <-i.asks:
+			i.stale.Or(1<<lists - 1)
 		}
-		changed := false
-		if !i.pool.contain("server "+i.server.ID, func() { changed = i.relist() }) {
+		var changed bool
+		var err error
+		if !i.pool.contain("server "+i.server.ID, func() { changed, err = i.relist() }) {
 			i.client.Close() // a panic ends the instance
 			return
+		}
+		if answer != nil {
+			answer <- err
 		}
 		if pause = min(2*pause, config.ListUnchangedRest); changed {
 			pause = config.ListChangedEvery
@@ -92,24 +100,55 @@ func (i *Instance) follow() {
 	}
 }
 
+// Relist reads all lists again, as after a list_changed of each, and waits for
+// that: for config.ListUnchangedRest and the server's start_timeout at most, and as
+// long as ctx lives. The error is the first *upstream.Failure of them, or ctx's
+// cause; a list that could not be read stands as it was.
+func (i *Instance) Relist(ctx context.Context) error {
+	read := make(chan error, 1)
+	select {
+	case i.asks <- read:
+	case <-i.client.Done():
+		return i.pool.clean(i.client.Err())
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-read:
+		if err != nil {
+			_, err = i.failed(err)
+		}
+		return err
+	case <-i.client.Done():
+		return i.pool.clean(i.client.Err())
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // relist takes those lists that changed as they are now, announces what is new in
 // them, and reports whether anything is. One that fails stands as it was, until the
-// next change or start.
-func (i *Instance) relist() bool {
+// next change or start; the first error is returned.
+func (i *Instance) relist() (changed bool, first error) {
 	ctx, cancel := context.WithTimeout(context.Background(), i.server.StartTimeout)
 	defer cancel()
 	stale, read := i.stale.Swap(0), false
 	for l := range lists {
-		if stale&(1<<l) != 0 && i.read(ctx, l) == nil {
+		if stale&(1<<l) == 0 {
+			continue
+		}
+		if err := i.read(ctx, l); err == nil {
 			read = true
+		} else if first == nil {
+			first = err
 		}
 	}
 	if !read {
-		return false
+		return false, first
 	}
 	c, err := i.build()
 	if err != nil {
-		return false
+		return false, cmp.Or(first, err)
 	}
 	old := i.live.Swap(c)
 	same := catalog.Same(old, c)
@@ -119,7 +158,7 @@ func (i *Instance) relist() bool {
 	if !same {
 		i.pool.announce()
 	}
-	return !same
+	return !same, first
 }
 
 // record keeps a list in the cache. Without a cache the server still works, and

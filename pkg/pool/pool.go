@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,7 @@ type Pool struct {
 	alarm     time.Time         // when it looks next by itself
 	berths    map[string]*berth // by key
 	peers     map[string]Peer   // by session
+	killed    map[string]bool   // by server id
 	joined    bool              // some session ever was
 	survivors []upstream.Teardown
 }
@@ -59,7 +61,7 @@ type Pool struct {
 // New makes an empty pool. It starts nothing.
 func New(o Options) *Pool {
 	return &Pool{
-		o: o, name: randomName(), connect: dial, berths: map[string]*berth{}, peers: map[string]Peer{},
+		o: o, name: randomName(), connect: dial, berths: map[string]*berth{}, peers: map[string]Peer{}, killed: map[string]bool{},
 		poke: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
@@ -71,7 +73,7 @@ func New(o Options) *Pool {
 // next Get tries again, until the breaker opens. One that follows a process
 // that ended waits until nothing of that is left (R12), so that there are never
 // two of one key. Settings of a that lie outside the key hold from now on.
-// Errors are *upstream.Failure, *OpenError, *HeldError, those of
+// Errors are *upstream.Failure, *OpenError, *HeldError, *KilledError, those of
 // trust.Approved.Launch, ctx's cause, ErrLeft or ErrClosed.
 func (p *Pool) Get(ctx context.Context, a *trust.Approved) (*Instance, error) {
 	if ctx.Err() != nil {
@@ -103,6 +105,9 @@ func (p *Pool) enter(a *trust.Approved) (*entry, error) {
 		return nil, ErrLeft
 	}
 	b := p.berth(a)
+	if err := p.brake(b); err != nil {
+		return nil, err
+	}
 	b.used = time.Now()
 	if b.entry != nil && !b.entry.over() {
 		return b.entry, nil
@@ -138,6 +143,9 @@ func (p *Pool) launch(b *berth, own bool) *entry {
 	e := &entry{ready: make(chan struct{}), gone: make(chan struct{}), end: end, own: own}
 	before := b.entry
 	b.entry = e
+	if b.tries > 0 {
+		b.restarts++
+	}
 	p.watch.Add(1)
 	go p.run(life, b, e, before, b.approved) // ends when the process is gone, or at once when its start failed
 	return e
@@ -152,6 +160,19 @@ func (p *Pool) Running(key string) *Instance {
 		return b.up()
 	}
 	return nil
+}
+
+// Approved is the newest declaration of every key that is not retired.
+func (p *Pool) Approved() []*trust.Approved {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]*trust.Approved, 0, len(p.berths))
+	for _, b := range p.berths {
+		if !b.retired {
+			all = append(all, b.approved)
+		}
+	}
+	return all
 }
 
 // Want says that a session that is open wants a server up without a call
@@ -249,4 +270,18 @@ func (p *Pool) StderrLog(server, key string) string {
 		return ""
 	}
 	return filepath.Join(p.o.StderrDir, server+"@"+key[:min(8, len(key))]+".log")
+}
+
+// NewestStderr is, of the files in dir in which pools of any process keep what
+// instances of a server write to standard error, the one that was written last; ""
+// when there is none, or nothing in it.
+func NewestStderr(dir, server string) (newest string) {
+	found, _ := filepath.Glob(filepath.Join(dir, server+"@*.log")) // ids have no pattern in them
+	var last time.Time
+	for _, path := range found {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 && info.ModTime().After(last) {
+			newest, last = path, info.ModTime()
+		}
+	}
+	return newest
 }

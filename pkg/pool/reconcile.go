@@ -27,6 +27,7 @@ type standing struct {
 	wanted   bool          // a session that called it is open, or it is eager
 	eager    bool          // an open session wants it up without a call
 	retired  bool          // no longer declared
+	killed   bool          // kept down until somebody starts it
 	calls    int           // under way or waiting
 	used     time.Time     // when it was last used
 	idleStop time.Duration // 0 = never
@@ -125,6 +126,9 @@ func (s standing) revive(now time.Time) (verb, time.Time) {
 	at, then := s.retry, start
 	if s.held.After(at) {
 		at = s.held
+	}
+	if s.killed && s.wanted && !s.retired {
+		return wait, time.Time{} // Start tells, or the end of who wants it
 	}
 	if !s.wanted || s.retired {
 		if at, then = s.memory, forget; s.tasks.After(at) {

@@ -34,6 +34,11 @@ func TestReconcileOneKey(t *testing.T) {
 		{"died, wanted, removed meanwhile (MB-166)", standing{wanted: true, retired: true}, forget, time.Time{}},
 		{"died, held down, removed meanwhile", standing{wanted: true, retired: true, held: in(1), memory: in(1)}, wait, in(1)},
 
+		{"down, killed, wanted (R23)", standing{wanted: true, killed: true}, wait, time.Time{}},
+		{"down, killed, wanted, its delay is over", standing{wanted: true, killed: true, retry: in(-3), memory: in(-3)}, wait, time.Time{}},
+		{"down, killed, nobody wants it", standing{killed: true}, forget, time.Time{}},
+		{"down, killed, wanted, removed", standing{wanted: true, killed: true, retired: true}, forget, time.Time{}},
+
 		{"up, a call runs", standing{running: up, calls: 1, idleStop: minute, used: in(-2 * minute)}, wait, time.Time{}},
 		{"up, a call runs, removed", standing{running: up, calls: 1, retired: true, used: in(-minute)}, wait, time.Time{}},
 		{"up, removed", standing{running: up, retired: true, used: in(-minute)}, remove, time.Time{}},

@@ -98,7 +98,7 @@ func (p *Pool) survey() []action {
 	defer p.mu.Unlock()
 	all := make([]standing, 0, len(p.berths))
 	for _, b := range p.berths {
-		all = append(all, b.standing())
+		all = append(all, p.standing(b))
 	}
 	steps, next := reconcile(time.Now(), all)
 	p.alarm = next
@@ -109,7 +109,7 @@ func (p *Pool) survey() []action {
 // caller holds mu.
 func (p *Pool) take(b *berth, v verb) {
 	now := time.Now()
-	if again, _ := b.standing().step(now); again != v {
+	if again, _ := p.standing(b).step(now); again != v {
 		p.nudge()
 		return
 	}
@@ -126,12 +126,12 @@ func (p *Pool) take(b *berth, v verb) {
 	}
 }
 
-// standing is what reconcile needs to know of b.
-func (b *berth) standing() standing {
+// standing is what reconcile needs to know of b. The caller holds mu.
+func (p *Pool) standing(b *berth) standing {
 	s := standing{
 		key: b.key, eager: len(b.eager) > 0, wanted: b.wanted(), retired: b.retired,
 		calls: b.calls, used: b.used, idleStop: b.server().IdleStop, retry: b.retry, held: b.held,
-		memory: b.memory(), subscribed: len(b.subscriptions) > 0, tasks: b.tasksUntil(),
+		killed: p.killed[b.server().ID], memory: b.memory(), subscribed: len(b.subscriptions) > 0, tasks: b.tasksUntil(),
 	}
 	switch e := b.entry; {
 	case e == nil:

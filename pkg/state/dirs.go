@@ -10,6 +10,9 @@ type Dirs struct {
 	Config string // what the operator declared and decided
 	State  string // what must survive: call log, child stderr
 	Cache  string // what can be made again: catalogs
+	// Runtime is where the shared process listens. It lives as long as the user is
+	// signed in; see EnsureRuntime.
+	Runtime string
 }
 
 // Locate finds the directories from the environment that getenv reads (the
@@ -31,15 +34,17 @@ func Locate(getenv func(string) string) (Dirs, error) {
 		}
 		*w.to = dir
 	}
+	runtime, err := locateRuntime(getenv)
+	if err != nil {
+		return Dirs{}, err
+	}
+	d.Runtime = runtime
 	return d, nil
 }
 
 func locate(getenv func(string) string, override, xdg, underHome string) (string, error) {
-	if dir := getenv(override); dir != "" {
-		if !filepath.IsAbs(dir) {
-			return "", fmt.Errorf("%s is %q: it must be an absolute path", override, dir)
-		}
-		return filepath.Clean(dir), nil
+	if dir, err := overridden(getenv, override); dir != "" || err != nil {
+		return dir, err
 	}
 	if base := getenv(xdg); filepath.IsAbs(base) {
 		return filepath.Join(base, "postern"), nil
@@ -49,4 +54,17 @@ func locate(getenv func(string) string, override, xdg, underHome string) (string
 		return "", fmt.Errorf("%s is %q, not an absolute path: set it, or set %s", homeVariable, home, override)
 	}
 	return filepath.Join(home, filepath.FromSlash(underHome), "postern"), nil
+}
+
+// overridden is the directory that a variable of postern's own names, "" when
+// it is not set.
+func overridden(getenv func(string) string, override string) (string, error) {
+	dir := getenv(override)
+	if dir == "" {
+		return "", nil
+	}
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("%s is %q: it must be an absolute path", override, dir)
+	}
+	return filepath.Clean(dir), nil
 }

@@ -29,7 +29,15 @@ func TestLocate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := state.Locate(func(name string) string { return tt.env[name] })
+			got, err := state.Locate(func(name string) string {
+				if name == "POSTERN_RUNTIME_DIR" {
+					return "/run/p"
+				}
+				return tt.env[name]
+			})
+			if tt.err == "" {
+				tt.want.Runtime = "/run/p"
+			}
 			if got != tt.want {
 				t.Errorf("got %+v, want %+v", got, tt.want)
 			}

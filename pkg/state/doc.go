@@ -3,16 +3,19 @@
 //
 // # Directories
 //
-// [Locate] names three directories from the environment and creates none:
+// [Locate] names four directories from the environment and creates none:
 //
 //	config   POSTERN_CONFIG_DIR, else $XDG_CONFIG_HOME/postern, else ~/.config/postern
 //	state    POSTERN_STATE_DIR,  else $XDG_STATE_HOME/postern,  else ~/.local/state/postern
 //	cache    POSTERN_CACHE_DIR,  else $XDG_CACHE_HOME/postern,  else ~/.cache/postern
+//	runtime  POSTERN_RUNTIME_DIR, else $XDG_RUNTIME_DIR/postern, else /run/user/UID/postern
+//	         where /run/user/UID is ours, else /tmp/postern-UID
 //
 // ~ is HOME, and where that is not set, on Linux, the home that /etc/passwd has
 // for this user ([Home]).
 //
-// Directories are 0700 and files 0600; whoever writes narrows what is laxer (C1).
+// Directories are 0700 and files 0600; whoever writes narrows what is laxer (C1). The
+// runtime directory is not narrowed but refused ([EnsureRuntime]).
 //
 // # Reading
 //

@@ -20,6 +20,9 @@ const (
 	hasOwners     = true
 )
 
+// sharedTemp is the folder for temporary files of all users.
+func sharedTemp() string { return "/tmp" }
+
 // ownerOf returns the user id that owns the file.
 func ownerOf(fi fs.FileInfo) int {
 	st, ok := fi.Sys().(*syscall.Stat_t)

@@ -16,6 +16,9 @@ const (
 
 func identityOf(fs.FileInfo) (dev, inode uint64, ctime int64) { return 0, 0, 0 }
 
+// sharedTemp is this user's own here.
+func sharedTemp() string { return os.TempDir() }
+
 func ownerOf(fs.FileInfo) int { return -1 }
 
 // bootID is one word for all boots: a holder is judged by its process id alone.

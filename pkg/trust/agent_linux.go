@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,8 @@ const maxAncestors = 256
 // NotBelowAgent looks through the process list and returns an
 // *AgentTerminalError when a process above this one is the parent of a running
 // mcp-serve that works with the same directories. hosts names programs that run
-// agents and people's terminals alike and are passed over. Processes that
+// agents and people's terminals alike and are passed over, as is the hub: who
+// started that is no agent, and may well be above all terminals. Processes that
 // cannot be looked at are no agents of ours: they belong to others.
 func NotBelowAgent(dirs state.Dirs, hosts []string) error {
 	return notBelow(dirs, hosts, ancestors(os.Getpid()))
@@ -30,7 +30,7 @@ func NotBelowAgent(dirs state.Dirs, hosts []string) error {
 // notBelow asks for a process that has these above it.
 func notBelow(dirs state.Dirs, hosts []string, above []int) error {
 	for _, pid := range proc.All() {
-		if pid == os.Getpid() || !isGateway(pid) || !sameDirs(pid, dirs) {
+		if pid == os.Getpid() || !isGateway(pid) || isHub(pid) || !sameDirs(pid, dirs) {
 			continue
 		}
 		parent, ok := clientOf(pid)
@@ -76,15 +76,27 @@ func clientOf(pid int) (int, bool) {
 
 func isGateway(pid int) bool { return processName(pid) == gatewayName }
 
+// isHub reports whether a gateway is the shared process or its keeper: an agent's
+// has flags at most.
+func isHub(pid int) bool {
+	words := strings.Split(commandLine(pid), "\x00")
+	return len(words) > 1 && words[1] == "hub"
+}
+
 // processName is the base name of the first word of a process's command line:
 // the name the kernel keeps is cut at 15 bytes.
 func processName(pid int) string {
-	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	if err != nil {
+	first, _, _ := strings.Cut(commandLine(pid), "\x00")
+	if first == "" {
 		return ""
 	}
-	first, _, _ := bytes.Cut(line, []byte{0})
-	return filepath.Base(string(first))
+	return filepath.Base(first)
+}
+
+// commandLine is the words of a process, each with a NUL behind it.
+func commandLine(pid int) string {
+	line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // of one that is gone there are none
+	return string(line)
 }
 
 // sameDirs reports whether a gateway works with these directories: it was given
@@ -97,8 +109,7 @@ func sameDirs(pid int, dirs state.Dirs) bool {
 	if err != nil {
 		return false
 	}
-	line, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	words := strings.Split(string(line), "\x00")
+	words := strings.Split(commandLine(pid), "\x00")
 	for i, word := range words {
 		value, given := strings.CutPrefix(word, "--config-dir=")
 		if word == "--config-dir" && i+1 < len(words) {

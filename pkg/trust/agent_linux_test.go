@@ -25,6 +25,10 @@ func TestNotBelowAgent(t *testing.T) {
 	if err := os.Symlink(sleep, gateway); err != nil {
 		t.Fatal(err)
 	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no sh")
+	}
 	ours := state.Dirs{Config: filepath.Join(dir, "config")}
 	start := func(env ...string) {
 		c := exec.Command(gateway, "60")
@@ -46,6 +50,31 @@ func TestNotBelowAgent(t *testing.T) {
 	start("POSTERN_CONFIG_DIR="+filepath.Join(dir, "other"), "HOME="+dir)
 	if err := below(ours); err != nil {
 		t.Errorf("another's gateway: %v", err)
+	}
+	// A hub is started by no agent, whoever its parent is.
+	hub := &exec.Cmd{Path: sh, Args: []string{gateway, "hub"}, Dir: dir, Env: []string{"POSTERN_CONFIG_DIR=" + ours.Config, "HOME=" + dir}}
+	if err := os.WriteFile(filepath.Join(dir, "hub"), []byte("echo up; read line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	up, err := hub.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hub.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := hub.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { hub.Process.Kill(); hub.Wait() })
+	if _, err := up.Read(make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if !isGateway(hub.Process.Pid) || !isHub(hub.Process.Pid) {
+		t.Error("the hub of this test is none")
+	}
+	if err := below(ours); err != nil {
+		t.Errorf("a hub: %v", err)
 	}
 	start("POSTERN_CONFIG_DIR="+ours.Config, "HOME="+dir)
 	got := eventually(true)

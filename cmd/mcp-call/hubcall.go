@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"postern/pkg/call"
+	"postern/pkg/calllog"
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/hub"
+	"postern/pkg/pool"
+	"postern/pkg/wire"
+)
+
+// call makes the call of the tool and prints its answer.
+func (r *remote) call(ctx context.Context, t target) error {
+	m := r.m
+	if _, err := cmdmain.Output(m.c, "text", "json", "raw"); err != nil {
+		return err
+	}
+	arguments, err := m.arguments(ctx, t)
+	if err != nil {
+		return m.usage(t, err)
+	}
+	if len(arguments) > config.MinMessageBytes { // no server takes less
+		if s := r.declared(t.server); s != nil && len(arguments) > s.MaxMessageBytes {
+			return m.usage(t, tooLong(t.server, len(arguments), s.MaxMessageBytes))
+		}
+	}
+	if limit := config.AgentMessageBytes - callRoom; len(arguments) > limit {
+		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and a hub takes %d; --no-hub has no such limit", len(arguments), limit))
+	}
+	params := append(append([]byte(`{"name":`), wire.Quote(t.tool)...), `,"arguments":`...)
+	params = append(append(params, arguments...), `,"_meta":{"progressToken":1}}`...)
+	return r.send(ctx, t, "tools/call", params)
+}
+
+// callRoom is what a line takes beside the arguments.
+const callRoom = 4 << 10
+
+// send sends a request and prints its answer.
+func (r *remote) send(ctx context.Context, t target, method string, params []byte) error {
+	m, begin, row := r.m, time.Now(), calllog.NewID(time.Now())
+	progress := startProgress(m.env, t)
+	defer progress.stop()
+	reply, err := r.session.Do(ctx, row, method, params, progress.step)
+	progress.stop()
+	var lost *hub.LostError
+	switch {
+	case errors.As(err, &lost):
+		r.log(t, row, begin, len(params))
+		return &cmdmain.Error{Err: fmt.Errorf("%w; the call may have happened", lost), Word: string(call.HubLost), Exit: cmdmain.Unavailable}
+	case err != nil:
+		return m.ended(ctx, "before server "+t.server+" answered; the call may have happened")
+	}
+	if refusal := refusalIn(reply, row); refusal != nil {
+		return r.refused(t, refusal)
+	}
+	a := call.Answer{Reply: &reply}
+	if explained(reply.ResultBytes()) {
+		a.Result = reply.ResultBytes()
+	}
+	return m.print(t, a)
+}
+
+// refusalIn is the gateway's own refusal in an answer, nil where there is none. A
+// server can write anything but the id of the row, which it never sees: without
+// it, it would choose what this command tells a person to run.
+func refusalIn(reply wire.Message, row string) *call.Refusal {
+	v := gjson.ParseBytes(reply.ErrorBytes())
+	data, text := member(v, "data"), member(v, "message").String()
+	if !reply.Error.Ok() {
+		v = gjson.ParseBytes(reply.ResultBytes())
+		data = member(member(v, "_meta"), "postern/error")
+		text = textOf(member(v, "content").Get("0")).String()
+	}
+	var r call.Refusal
+	if !data.IsObject() || json.Unmarshal([]byte(data.Raw), &r) != nil || r.Row != row {
+		return nil
+	}
+	r.Message = strings.TrimSuffix(text, "; "+r.Remedy)
+	return &r
+}
+
+// explained tells a result to which the gateway added the tool's schema (R41).
+func explained(result []byte) bool {
+	blocks := member(gjson.ParseBytes(result), "content").Array()
+	return len(blocks) > 1 && strings.HasPrefix(textOf(blocks[len(blocks)-1]).String(), "input schema of ")
+}
+
+// refused words a refusal of the hub for the shell.
+func (r *remote) refused(t target, f *call.Refusal) error {
+	if f.Word == call.UnknownTool {
+		if _ = r.declared(t.server); r.cfg.Refused {
+			return r.m.notInForce()
+		}
+		near := ""
+		if f.Remedy != "" {
+			near = "; " + f.Remedy
+		}
+		return &cmdmain.Error{Err: errors.New(f.Message + near), Word: string(f.Word), Exit: cmdmain.Usage,
+			Hints: []string{r.m.command("", t.server)}}
+	}
+	err := cmdmain.Failure(f)
+	var e *cmdmain.Error
+	if log := r.stderrLog(t, f.Word); log != "" && errors.As(err, &e) {
+		e.Hints = append(e.Hints, "tail "+call.ShellQuoted(log))
+	}
+	return err
+}
+
+// stderrLog is the newest of what the server wrote to standard error, "" when it
+// did not fail or said nothing.
+func (r *remote) stderrLog(t target, word call.Word) string {
+	if !tellsOnStderr(word) {
+		return ""
+	}
+	return pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), t.server)
+}
+
+// log writes the row of a call whose hub went away; the hub's own, if it wrote
+// one, counts instead of it (C81).
+func (r *remote) log(t target, row string, begin time.Time, size int) {
+	s := r.declared(t.server)
+	if s == nil {
+		s = &config.Server{ID: t.server}
+	}
+	log, err := calllog.Open(filepath.Join(r.dirs.State, "calls"), calllog.Options{Days: r.cfg.Log.Days, MaxFile: r.cfg.Log.MaxFile})
+	if err != nil {
+		r.m.env.Sayf("calls are not logged: %v", err)
+		return
+	}
+	word := call.HubLost
+	log.AppendWait(calllog.Row{
+		ID: row, TS: begin.UTC(), LatencyMS: float64(time.Since(begin).Microseconds()) / 1000,
+		Via: "mcp-call", ClientPID: os.Getpid(), Project: r.project, ConfigHash: r.cfg.Hash,
+		Upstream: s.ID, Tool: t.tool, Scope: string(s.Scope), Launch: s.Digest,
+		Outcome: word.Meaning().Outcome, Step: call.StepDispatch, Word: string(word), RequestBytes: size,
+	}, config.RefusalLogWait)
+	if err := log.Close(config.LogFlush); err != nil {
+		r.m.env.Sayf("the row of the call was not written: %v", err)
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/calllog"
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/hub"
+	"postern/pkg/secret"
+	"postern/pkg/state"
+)
+
+// relay serves the session through the hub. served is false when it is to be
+// served by this process, of which nothing was read yet then. It is decided before
+// there is a keeper, because a bridge has none: it starts no server.
+func relay(env *cmdmain.Env, c *cli.Context, wait time.Duration) (served bool, err error) {
+	dirs, err := env.Dirs(c)
+	if err != nil {
+		return true, err
+	}
+	project, err := env.Project(c)
+	if err != nil {
+		return true, err
+	}
+	if !config.Declared(dirs, project) {
+		return false, nil // R76
+	}
+	place, err := hub.PlaceOf(dirs, cmdmain.Build())
+	if err == nil {
+		err = place.Outside(project)
+	}
+	if err != nil {
+		return told(env, &hub.UnreachedError{Err: err})
+	}
+	return told(env, bridge(env, place, hello(env, c, project, wait)))
+}
+
+// told is how the session ended, unless it did not begin: that is said once, and
+// it is served otherwise.
+func told(env *cmdmain.Env, err error) (served bool, _ error) {
+	var unreached *hub.UnreachedError
+	var nobody *hub.NoHubError
+	switch {
+	case errors.As(err, &nobody) && hub.Confined():
+		env.Sayf("this process is confined, so it starts no hub, and none is up: the session is served by this process")
+	case errors.Is(err, errors.ErrUnsupported): // no system for hubs
+	case errors.As(err, &unreached):
+		env.Sayf("%v; the session is served by this process", err)
+	default:
+		return true, cmdmain.Failure(err)
+	}
+	return false, nil
+}
+
+// hello is what the hub is told of the session.
+func hello(env *cmdmain.Env, c *cli.Context, project string, wait time.Duration) hub.Hello {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "" // it was removed: servers of this session run where shared ones do
+	}
+	return hub.Hello{
+		Kind: hub.KindBridge, Version: cmdmain.Version(), Dir: dir, Project: project, NoProject: project == "",
+		Policy: c.String("policy"), Only: c.String("only"), Exposure: c.String("exposure"),
+		ListWaitMS: wait.Milliseconds(), ClientPID: env.ParentPID(), Locale: secret.WithLocale(nil, env.Environ),
+	}
+}
+
+// bridgeGCPercent keeps the heap of a bridge at 1 MiB and not 4: there is one for
+// each agent, nearly nothing in it lives, and collecting that is quick.
+const bridgeGCPercent = 25
+
+// bridge runs one.
+func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
+	debug.SetGCPercent(bridgeGCPercent)
+	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
+		Hello: hello,
+		Lookup: func(name string) (string, bool) {
+			value := env.Getenv(name)
+			return value, value != ""
+		},
+		Reach: func(ctx context.Context) (net.Conn, error) {
+			conn, err := reach(ctx, env, place)
+			if err == nil {
+				hub.NoCoreDumps()
+			}
+			return conn, err
+		},
+		Alone:     func(ctx context.Context, r io.Reader, w io.Writer) error { return alone(ctx, env, r, w) },
+		Lost:      func(rows []calllog.Row) { logLost(env, place.Dirs, hello.Project, rows) },
+		Say:       func(text string) { env.Sayf("%s", text) },
+		ParentPID: env.ParentPID(),
+	})
+}
+
+// reach connects to the hub, and starts it where there is none. Who is confined
+// starts none: all agents would be confined with it.
+func reach(ctx context.Context, env *cmdmain.Env, place hub.Place) (net.Conn, error) {
+	if hub.Confined() {
+		return place.Dial(ctx)
+	}
+	return place.Reach(ctx, func() error {
+		return hub.Spawn(hub.Executable(), []string{os.Args[0], "hub"}, hub.Environment(env.Environ, place.Dirs))
+	})
+}
+
+// alone serves the rest of a session without a hub, in a process of its own: the
+// same command with --no-hub. This process cannot do it: it has no keeper, and what
+// it was sent so far is in its memory, so that it cannot be executed anew below
+// one. So nothing of a server is ever in a bridge.
+func alone(ctx context.Context, env *cmdmain.Env, r io.Reader, w io.Writer) error {
+	c := exec.CommandContext(ctx, hub.Executable(), append([]string{"--no-hub"}, env.Args...)...)
+	c.Args[0], c.Env = os.Args[0], env.Environ
+	c.Stdin, c.Stdout, c.Stderr = r, w, env.Stderr
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = config.AloneEnd
+	err := c.Run()
+	var ended *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case errors.As(err, &ended):
+		return &cmdmain.Error{Exit: cmdmain.Failed} // it has said why
+	}
+	return err
+}
+
+// logLost writes the rows of calls whose hub did not live to write them. Rows are
+// kept: a bridge reads no configuration that would say for how long.
+func logLost(env *cmdmain.Env, dirs state.Dirs, project string, rows []calllog.Row) {
+	w, err := calllog.Open(filepath.Join(dirs.State, "calls"), calllog.Options{MaxFile: config.DefaultLogFile})
+	if err != nil {
+		env.Sayf("lost calls are not logged: %v", err)
+		return
+	}
+	for _, r := range rows {
+		r.Project, r.Tool = project, env.Clean(r.Tool)
+		w.Append(r)
+	}
+	if err := w.Close(config.LogFlush); err != nil {
+		env.Sayf("lost calls are not logged: %v", err)
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+	"github.com/urfave/cli/v2"
+
+	"postern/pkg/cmdmain"
+	"postern/pkg/config"
+	"postern/pkg/hub"
+)
+
+// controlVerbs are what is done to a hub that is up.
+func controlVerbs(env *cmdmain.Env) []*cli.Command {
+	on := func(name, count, usage, description string) *cli.Command {
+		return &cli.Command{
+			Name: name, Usage: usage, ArgsUsage: "NAME", Description: description, Flags: cmdmain.ListFlags(),
+			Action: func(c *cli.Context) error {
+				args, err := cmdmain.Exactly(c, "NAME")
+				if err != nil {
+					return err
+				}
+				return act(env, c, name, args[0], "SERVER", count)
+			},
+		}
+	}
+	return []*cli.Command{
+		statusVerb(env),
+		on(hub.VerbKill, "ENDED", "stop a server and keep it stopped",
+			"Ends the server NAME with everything it started, for all sessions. Calls to it fail, and it\n"+
+				"stays down until `start`, or until the hub ends."),
+		on(hub.VerbStart, "UP", "start a server now",
+			"Takes back `kill` and connects to the server NAME at once. A disabled server stays down."),
+		on(hub.VerbRestart, "UP", "stop a server and start it again",
+			"Calls under way of the server NAME fail; its sessions go on with the new one."),
+		stopVerb(env),
+		reloadVerb(env),
+	}
+}
+
+func stopVerb(env *cmdmain.Env) *cli.Command {
+	return &cli.Command{
+		Name: hub.VerbStop, Usage: "end the hub and all servers", Flags: cmdmain.ListFlags(),
+		Description: "Calls under way fail. The agents' sessions stay, without servers, and start no other hub\n" +
+			"until the agent connects anew. Where no hub is up there is nothing to do.",
+		Action: func(c *cli.Context) error {
+			if _, err := cmdmain.Exactly(c); err != nil {
+				return err
+			}
+			err := act(env, c, hub.VerbStop, "", "SESSIONS")
+			var nobody *hub.NoHubError
+			if errors.As(err, &nobody) {
+				env.Sayf("%v", nobody)
+				return nil
+			}
+			return err
+		},
+	}
+}
+
+func reloadVerb(env *cmdmain.Env) *cli.Command {
+	return &cli.Command{
+		Name: hub.VerbReload, Usage: "have the hub read the configuration now", Flags: cmdmain.ListFlags(),
+		Description: "It looks by itself when a call comes, at most once a second. A configuration that is refused\n" +
+			"leaves the one before in force; what is wrong with it is said, and the command ends with 1.",
+		Action: func(c *cli.Context) error { return reload(env, c) },
+	}
+}
+
+func reload(env *cmdmain.Env, c *cli.Context) error {
+	if _, err := cmdmain.Exactly(c); err != nil {
+		return err
+	}
+	list, err := env.List(c, "SESSIONS", "PROBLEMS")
+	if err != nil {
+		return err
+	}
+	result, err := order(env, c, hub.VerbReload, "")
+	if err != nil {
+		return err
+	}
+	problems := gjson.GetBytes(result, "problems").Array()
+	if err := list.Row(result, gjson.GetBytes(result, "sessions").String(), strconv.Itoa(len(problems))); err != nil {
+		return err
+	}
+	if err := list.Close(); err != nil || len(problems) == 0 {
+		return err
+	}
+	for _, p := range problems {
+		env.Sayf("%s", p.String())
+	}
+	return &cmdmain.Error{Err: errors.New("the configuration has mistakes"), Word: "invalid_file", Exit: cmdmain.Failed,
+		Hints: []string{"mcp-catalog servers --check"}}
+}
+
+// order has the hub that is up carry out one verb, and gives its answer.
+func order(env *cmdmain.Env, c *cli.Context, verb, name string) (json.RawMessage, error) {
+	dirs, err := env.Dirs(c)
+	if err != nil {
+		return nil, err
+	}
+	limit := &slowHubError{verb}
+	ctx, cancel := context.WithTimeoutCause(c.Context, config.ControlWait, limit)
+	defer cancel()
+	conn, err := hub.DialAny(ctx, dirs)
+	if err != nil {
+		return nil, cmdmain.Failure(err)
+	}
+	result, err := hub.Control(ctx, conn, verb, name)
+	var refused *hub.RemoteError
+	switch {
+	case errors.Is(err, limit):
+		return nil, &cmdmain.Error{Err: err, Exit: cmdmain.Timeout}
+	case errors.As(err, &refused) && cmdmain.Exit(refused.Exit) == cmdmain.Usage && refused.Remedy == "":
+		return nil, &cmdmain.Error{Err: err, Word: refused.Word, Exit: cmdmain.Usage, Hints: []string{"mcp-catalog servers"}}
+	}
+	return result, cmdmain.Failure(err)
+}
+
+// slowHubError says that a hub which is up does not answer.
+type slowHubError struct{ verb string }
+
+func (e *slowHubError) Error() string {
+	return fmt.Sprintf("the hub did not answer %s within %s; it may be stopped, and it may still do it", e.verb, config.ControlWait)
+}
+
+// act carries out one verb and prints the answer as a list of one row.
+func act(env *cmdmain.Env, c *cli.Context, verb, name string, columns ...string) error {
+	list, err := env.List(c, columns...)
+	if err != nil {
+		return err
+	}
+	result, err := order(env, c, verb, name)
+	if err != nil {
+		return err
+	}
+	cells := make([]string, len(columns))
+	for i, column := range columns {
+		cells[i] = gjson.GetBytes(result, strings.ToLower(column)).String()
+	}
+	if err := list.Row(result, cells...); err != nil {
+		return err
+	}
+	return list.Close()
+}

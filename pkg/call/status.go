@@ -1,0 +1,124 @@
+package call
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"time"
+
+	"postern/pkg/calllog"
+	"postern/pkg/pool"
+)
+
+// HostStatus is a host at one moment, without anything secret.
+type HostStatus struct {
+	PID      int             `json:"pid"`
+	Version  string          `json:"version"`
+	Since    time.Time       `json:"since"`
+	Sessions []SessionStatus `json:"sessions"`               // open ones, the oldest first
+	Servers  []pool.Status   `json:"servers"`                // of the pool, and those that open sessions could start
+	Problems []string        `json:"problems,omitempty"`     // of configurations that are not in force
+	Panics   uint64          `json:"panics,omitempty"`       // contained (R26)
+	Dropped  uint64          `json:"dropped_rows,omitempty"` // of the call log
+}
+
+// SessionStatus is one open session.
+type SessionStatus struct {
+	ID      string           `json:"id"`
+	Claimed *calllog.Claimed `json:"claimed,omitempty"` // what the client says of itself
+	Project string           `json:"project,omitempty"`
+	Via     string           `json:"via"`
+	Since   time.Time        `json:"since"`
+	PID     int              `json:"pid,omitempty"` // of the agent
+}
+
+// Reloaded is the answer to reload and stop.
+type Reloaded struct {
+	Sessions int      `json:"sessions"`           // that are open
+	Problems []string `json:"problems,omitempty"` // of configurations that are not in force
+}
+
+// Reload has every open session look at configuration, trust and catalogs now
+// (R90), and what is not declared or trusted any more end.
+func (h *Host) Reload() { h.look() }
+
+// Status is the host now. Sessions of control verbs are not in it.
+func (h *Host) Status() HostStatus {
+	out := HostStatus{
+		PID: os.Getpid(), Version: h.o.Version, Since: h.since.UTC(), Sessions: []SessionStatus{},
+		Servers: h.servers(), Problems: h.problems(), Panics: h.panics.Load(), Dropped: h.log.Dropped(),
+	}
+	for _, s := range h.others(nil) {
+		one := SessionStatus{ID: s.ID, Project: s.o.Project, Via: s.o.Via, Since: s.since.UTC(), PID: s.o.ClientPID}
+		if c := s.claimed.Load(); c != nil {
+			one.Claimed = &calllog.Claimed{Name: h.redactor.Text(c.Name), Version: h.redactor.Text(c.Version)}
+		}
+		out.Sessions = append(out.Sessions, one)
+	}
+	return out
+}
+
+// others is the open sessions but those of control verbs, the oldest first.
+func (h *Host) others(not *Session) []*Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make([]*Session, 0, len(h.sessions))
+	for s := range h.sessions {
+		if s != not && s.o.Via != viaControl {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Session) int { return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// servers is what the pool has, and what open sessions could start.
+func (h *Host) servers() []pool.Status {
+	all := h.pool.Status()
+	type place struct{ id, project string }
+	seen := map[place]bool{}
+	for _, s := range all {
+		seen[place{s.Server, s.Project}] = true
+	}
+	for _, s := range h.others(nil) {
+		for _, srv := range s.view.Load().Servers {
+			d := srv.Declared
+			at := place{d.ID, d.Project}
+			if srv.Usable() && !seen[at] && !seen[place{d.ID, ""}] {
+				seen[at] = true
+				all = append(all, pool.Status{Server: d.ID, Scope: d.Scope, Project: d.Project, State: pool.Idle})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b pool.Status) int {
+		return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Project, b.Project))
+	})
+	return all
+}
+
+// problems is what keeps changed configurations from being in force, each once.
+func (h *Host) problems() (all []string) {
+	h.mu.Lock()
+	open := make([]*Session, 0, len(h.sessions))
+	for s := range h.sessions {
+		open = append(open, s)
+	}
+	h.mu.Unlock()
+	for _, s := range open {
+		s.mu.Lock()
+		c := s.refused
+		s.mu.Unlock()
+		if c == nil {
+			if c = s.view.Load().Config; !c.Refused {
+				continue
+			}
+		}
+		for _, d := range c.Diagnostics {
+			if text := h.redactor.Text(d.String()); !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,38 @@
+package cmdmain
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"postern/pkg/config"
+	"postern/pkg/hub"
+	"postern/pkg/state"
+)
+
+// ReloadHub has a hub that is up look at what was just changed, so that what may
+// not run any more ends now and not at the next look. It is waited for no longer
+// than config.HubReach, and what comes of it is not this command's failure.
+func (e *Env) ReloadHub(dirs state.Dirs) {
+	ctx, cancel := context.WithTimeout(e.Ctx, config.HubReach)
+	defer cancel()
+	conn, err := hub.DialAny(ctx, dirs)
+	if err == nil {
+		_, err = hub.Control(ctx, conn, hub.VerbReload, "")
+	}
+	var nobody *hub.NoHubError
+	if err != nil && !errors.As(err, &nobody) && e.Ctx.Err() == nil {
+		e.Sayf("a hub that is up may notice the change later: %v", err)
+	}
+}
+
+// LookupEnv is a variable of the environment, and whether it is there.
+func (e *Env) LookupEnv(name string) (value string, found bool) {
+	for _, pair := range slices.Backward(e.Environ) {
+		if value, found = strings.CutPrefix(pair, name+"="); found {
+			return value, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,93 @@
+package hub
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"postern/pkg/config"
+)
+
+// accept takes connections until the post is left. Where drain is, those that were
+// made before are taken then as well, and told.
+func (h *shared) accept(l *net.UnixListener, drain bool) {
+	defer l.Close()
+	var said time.Time
+	for {
+		conn, err := l.AcceptUnix()
+		if err == nil {
+			h.admit(conn)
+			continue
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+		if time.Since(said) > config.HubSayEvery { // descriptors or memory, which come back
+			said = time.Now()
+			h.o.Say("no connection is accepted for the moment: " + err.Error())
+		}
+		time.Sleep(config.HubReachMost) // for what the kernel tells nobody of
+	}
+	for drain && l.SetDeadline(time.Now().Add(config.HubDrain)) == nil {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return
+		}
+		h.admit(conn)
+	}
+}
+
+// admit has a connection served, which is closed when that is over. More than
+// HubConnections are not.
+func (h *shared) admit(conn *net.UnixConn) {
+	h.mu.Lock()
+	full := len(h.open) >= config.HubConnections
+	if !full {
+		h.open[conn] = true
+	}
+	h.mu.Unlock()
+	if full {
+		conn.Close()
+		return
+	}
+	h.wg.Go(func() { // ends with the connection, or with h.ctx
+		defer func() {
+			if v := recover(); v != nil { // R26
+				h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
+			}
+			h.mu.Lock()
+			delete(h.open, conn)
+			h.mu.Unlock()
+			conn.Close()
+		}()
+		if checkPeer(conn) == nil {
+			h.greet(conn)
+		}
+	})
+}
+
+// greet reads how a connection begins and serves what it is.
+func (h *shared) greet(conn *net.UnixConn) {
+	lines := &firstLines{conn: conn}
+	text, err := lines.next(config.HubLineBytes)
+	if err == nil {
+		text = append(text, '\n')
+	} else if !errors.Is(err, errNoLine) {
+		return
+	}
+	o, err := parseOpening(text)
+	switch {
+	case err != nil:
+		h.refuse(conn, err)
+	case o.order != nil:
+		h.order(conn, *o.order)
+	case h.replaced():
+		h.retired(conn)
+	case o.hello != nil:
+		h.welcome(conn, lines, *o.hello)
+	default:
+		h.plain(conn, text, lines)
+	}
+}

@@ -1,0 +1,68 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"postern/pkg/wire"
+)
+
+// LostError says that the hub went away before it had answered.
+type LostError struct{ Err error }
+
+// Error says what was seen of it.
+func (e *LostError) Error() string {
+	return fmt.Sprintf("the hub went away before it answered: %v", e.Err)
+}
+
+// Unwrap is what the connection said.
+func (e *LostError) Unwrap() error { return e.Err }
+
+// Control has the hub at the other end of conn carry out one verb, about the
+// server called name where it is about one, and closes conn. It waits for the
+// result until ctx ends. The error is a *RemoteError, a *LostError or what ended
+// ctx.
+func Control(ctx context.Context, conn net.Conn, verb, name string) (json.RawMessage, error) {
+	defer conn.Close()
+	stop := bounded(ctx, conn)
+	defer stop()
+	order := Order{Verb: verb, Name: name, ClientPID: os.Getpid()}
+	if _, err := conn.Write(order.Line()); err != nil {
+		return nil, lost(ctx, err)
+	}
+	line, err := wire.NewReader(conn, maxAnswer).Next()
+	if err != nil {
+		return nil, lost(ctx, err)
+	}
+	return ParseResult(line)
+}
+
+// bounded has ctx end what waits on conn. From stop on, which may be called again,
+// the deadlines of conn are the caller's; it is false when ctx set one.
+func bounded(ctx context.Context, conn net.Conn) (stop func() bool) {
+	ended := make(chan struct{})
+	undo := context.AfterFunc(ctx, func() {
+		_ = conn.SetDeadline(time.Unix(1, 0))
+		close(ended)
+	})
+	return sync.OnceValue(func() bool {
+		if undo() {
+			return true
+		}
+		<-ended // at once
+		return false
+	})
+}
+
+// lost is the error of a connection that ended: what ended ctx, if that did.
+func lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &LostError{err}
+}

@@ -1,0 +1,206 @@
+package hub
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"postern/pkg/call"
+	"postern/pkg/config"
+)
+
+// Kinds of sessions.
+const (
+	KindBridge = "bridge" // of an agent; its lines are stamped
+	KindCall   = "call"   // of another command; its lines are stamped too, and results come whole
+)
+
+// Hello is the first line of a session (see the package doc). Its zero fields are
+// the defaults.
+type Hello struct {
+	Kind       string   `json:"kind"`
+	Version    string   `json:"version,omitempty"` // of the client's build, for people
+	Via        string   `json:"via,omitempty"`     // of its rows; "" = direct for a bridge, mcp-call for a call
+	Dir        string   `json:"dir,omitempty"`     // the agent's working directory, absolute
+	Project    string   `json:"project,omitempty"` // a directory in it; "" = the one around dir (C21)
+	NoProject  bool     `json:"no_project,omitempty"`
+	Policy     string   `json:"policy,omitempty"`
+	Only       string   `json:"only,omitempty"`
+	Exposure   string   `json:"exposure,omitempty"`
+	ListWaitMS int64    `json:"list_wait_ms"`
+	ClientPID  int      `json:"client_pid,omitempty"`
+	Locale     []string `json:"locale,omitempty"` // LANG, LC_*, TZ and TERM, "NAME=value"
+}
+
+// Line is the hello as its line, with the newline. One longer than HubLineBytes
+// is refused by the hub.
+func (h Hello) Line() []byte { return line(h) }
+
+// Welcome is the hub's answer to a Hello.
+type Welcome struct {
+	Session string   `json:"session"`
+	Want    []string `json:"want,omitempty"` // variables whose values are asked for; none = no Values follow
+}
+
+// Values answers the want of a Welcome: those variables that there are.
+type Values struct {
+	Env map[string]string `json:"env"`
+}
+
+// Line is the values as their line, with the newline.
+func (v Values) Line() []byte { return line(v) }
+
+// Verbs of control.
+const (
+	VerbStatus, VerbKill, VerbStart, VerbRestart = call.VerbStatus, call.VerbKill, call.VerbStart, call.VerbRestart
+	VerbStop, VerbReload, VerbRefresh            = call.VerbStop, call.VerbReload, call.VerbRefresh
+)
+
+// Order is one control verb, the only line of its connection.
+type Order struct {
+	Verb      string `json:"verb"`
+	Name      string `json:"name,omitempty"` // of the server
+	ClientPID int    `json:"client_pid,omitempty"`
+}
+
+// Line is the order as its line, with the newline.
+func (o Order) Line() []byte { return line(o) }
+
+// WordRetiring is the word of a hub that takes no new session: Reach again.
+const WordRetiring = "retiring"
+
+// RemoteError is a refusal of the hub.
+type RemoteError struct {
+	Word    string `json:"word"`
+	Message string `json:"message"`
+	Exit    int    `json:"exit"`             // of K4
+	Remedy  string `json:"remedy,omitempty"` // what to run next
+}
+
+// Error is the hub's message.
+func (e *RemoteError) Error() string { return e.Message }
+
+// Stopped is the last line to a bridge, with the newline, of a hub that a person
+// stopped: no other is to be started until the agent reconnects.
+func Stopped() []byte { return []byte(`{"postern":1,"stopped":true}` + "\n") }
+
+// IsStopped reports whether a line of the hub is Stopped.
+func IsStopped(line []byte) bool {
+	return bytes.Equal(bytes.TrimRight(line, "\r\n"), bytes.TrimRight(Stopped(), "\n"))
+}
+
+// ParseWelcome reads the hub's answer to a Hello. The error is a *RemoteError
+// when the hub refuses.
+func ParseWelcome(line []byte) (Welcome, error) {
+	var w Welcome
+	err := parseAnswer(line, &w)
+	return w, err
+}
+
+// ParseResult reads the hub's answer to an Order. The error is a *RemoteError
+// when the hub refuses.
+func ParseResult(line []byte) (json.RawMessage, error) {
+	var r struct {
+		Result json.RawMessage `json:"result"`
+	}
+	err := parseAnswer(line, &r)
+	return r.Result, err
+}
+
+func parseAnswer(line []byte, into any) error {
+	var head struct {
+		Postern int          `json:"postern"`
+		Error   *RemoteError `json:"error"`
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return fmt.Errorf("the hub's answer is not JSON: %w", err)
+	}
+	switch {
+	case head.Postern != 1:
+		return errors.New("the answer is not a hub's: it has no \"postern\":1")
+	case head.Error != nil:
+		return head.Error
+	}
+	return json.Unmarshal(line, into)
+}
+
+// line is v, an object, with the protocol's version in front, on one line.
+func line(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil || len(raw) < 2 || raw[0] != '{' {
+		panic("hub: a line that is no object") // of our own types none
+	}
+	head := []byte(`{"postern":1`)
+	if raw[1] != '}' {
+		head = append(head, ',')
+	}
+	return append(append(head, raw[1:]...), '\n')
+}
+
+// opening is what a client begins with: a hello or an order, and neither is plain
+// MCP.
+type opening struct {
+	hello *Hello
+	order *Order
+}
+
+// parseOpening reads a first line. An error is a *RemoteError to answer with.
+func parseOpening(text []byte) (opening, error) {
+	var head struct {
+		Postern json.RawMessage `json:"postern"`
+		Kind    json.RawMessage `json:"kind"`
+		Verb    json.RawMessage `json:"verb"`
+	}
+	if json.Unmarshal(text, &head) != nil || string(head.Postern) != "1" {
+		return opening{}, nil // MCP, or nothing: the session says what it thinks of it
+	}
+	switch {
+	case head.Verb != nil && head.Kind == nil:
+		var o Order
+		if err := json.Unmarshal(text, &o); err != nil {
+			return opening{}, badHello("the order is malformed: %s", problem(err))
+		}
+		return opening{order: &o}, nil
+	case head.Kind != nil && head.Verb == nil:
+		var h Hello
+		if err := json.Unmarshal(text, &h); err != nil {
+			return opening{}, badHello("the hello is malformed: %s", problem(err))
+		}
+		return opening{hello: &h}, h.check()
+	}
+	return opening{}, badHello("the first line needs either a kind or a verb")
+}
+
+// problem says what is wrong with a value without the words of Go.
+func problem(err error) string {
+	var e *json.UnmarshalTypeError
+	if errors.As(err, &e) {
+		return fmt.Sprintf("%s has a value of the wrong kind: %s", e.Field, e.Value)
+	}
+	return "it is no JSON object"
+}
+
+func badHello(format string, args ...any) *RemoteError {
+	return &RemoteError{Word: "usage", Message: fmt.Sprintf(format, args...), Exit: 2}
+}
+
+// check judges what a hello says, as far as it can be judged alone.
+func (h *Hello) check() error {
+	wait := config.MaxListWait.Milliseconds()
+	switch {
+	case h.Kind != KindBridge && h.Kind != KindCall:
+		return badHello("there is no kind %q of session", h.Kind)
+	case h.ListWaitMS < 0 || h.ListWaitMS > wait:
+		return badHello("list_wait_ms is between 0 and %d, not %d", wait, h.ListWaitMS)
+	case h.NoProject && h.Project != "":
+		return badHello("project and no_project exclude each other")
+	case h.Dir != "" && !filepath.IsAbs(h.Dir) || h.Project != "" && !filepath.IsAbs(h.Project):
+		return badHello("dir and project are absolute paths")
+	case !slices.Contains([]string{"", "auto", "full", "lazy"}, h.Exposure):
+		return badHello("there is no exposure %q", h.Exposure)
+	}
+	return nil
+}

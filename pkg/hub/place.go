@@ -1,0 +1,85 @@
+package hub
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"postern/pkg/state"
+)
+
+// Place is where the hub of one set of directories and one build is found: the
+// files in the runtime directory that it owns. The zero Place is none.
+type Place struct {
+	Dirs   state.Dirs // whose hub it is
+	Socket string     // what it listens on; 0600
+	Lock   string     // what it holds as long as it takes sessions; never removed
+}
+
+// PlaceOf makes the runtime directory where it is absent, judges it (C1, C5) and
+// names the files in it: by the real paths of the configuration, state and cache
+// directories, and by the build, which Build tells. The error is an
+// *state.UnsafeError, a *PathError, or what the system says.
+func PlaceOf(dirs state.Dirs, build string) (Place, error) {
+	if err := state.EnsureRuntime(dirs.Runtime); err != nil {
+		return Place{}, err
+	}
+	name := family(dirs) + short(build)
+	p := Place{Dirs: dirs, Socket: filepath.Join(dirs.Runtime, name+".sock"), Lock: filepath.Join(dirs.Runtime, name+".lock")}
+	if len(p.Socket) > maxSocketPath {
+		return Place{}, &PathError{Path: p.Socket, Max: maxSocketPath}
+	}
+	return p, nil
+}
+
+// Outside is an *state.UnsafeError when the runtime directory lies inside a
+// project, whose programs could put another socket there (C5).
+func (p Place) Outside(project string) error { return state.CheckRuntime(p.Dirs.Runtime, project) }
+
+// family is what the names of all hubs of these directories begin with.
+func family(dirs state.Dirs) string {
+	return "hub-" + short(strings.Join([]string{real(dirs.Config), real(dirs.State), real(dirs.Cache)}, "\x00")) + "-"
+}
+
+// real is the real path of a directory; of what does not exist yet, the real path
+// of what does, so that it stays the same when it is made.
+func real(dir string) string {
+	resolved, err := filepath.EvalSymlinks(dir)
+	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+		return filepath.Join(real(filepath.Dir(dir)), filepath.Base(dir))
+	}
+	if err != nil {
+		return dir
+	}
+	return resolved
+}
+
+// short is 8 hexadecimal digits of a text.
+func short(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}
+
+// PathError says that the path of the socket is longer than the system takes.
+type PathError struct {
+	Path string
+	Max  int // bytes
+}
+
+// Error names the path, the limit, and what to do.
+func (e *PathError) Error() string {
+	return fmt.Sprintf("the socket %s has a path of %d bytes, and the system takes %d: set POSTERN_RUNTIME_DIR to a shorter one",
+		e.Path, len(e.Path), e.Max)
+}
+
+// NoHubError says that nobody listens.
+type NoHubError struct {
+	Socket string // where; a pattern when any hub would do
+}
+
+// Error names the socket.
+func (e *NoHubError) Error() string { return "no hub listens on " + e.Socket }
