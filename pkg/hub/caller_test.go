@@ -197,7 +197,9 @@ func (overdue) Unwrap() error { return context.DeadlineExceeded }
 // What ends the context cancels the request, says why, and waits until the hub has
 // read it. A time limit is told apart: its row is a timeout.
 func TestCallerCancels(t *testing.T) { // R45
-	t.Run("interrupt", func(t *testing.T) { cancels(t, errors.New("interrupted by the user"), `,"reason":"interrupted by the user"}`) })
+	t.Run("interrupt", func(t *testing.T) {
+		cancels(t, errors.New("interrupted by the user"), `,"reason":"interrupted by the user"}`)
+	})
 	t.Run("limit", func(t *testing.T) { cancels(t, overdue{}, `,"reason":"too slow","_meta":{"postern/timeout":true}}`) })
 }
 
