@@ -23,6 +23,7 @@ const (
 type agent struct {
 	env      *cmdmain.Env
 	progress atomic.Pointer[progress] // beside which it writes; nil = none
+	mark     string                   // before questions that do not say whose they are
 	asking   chan struct{}            // taken by the one question that is put
 	typed    chan string              // lines of standard input; nil until something was asked
 

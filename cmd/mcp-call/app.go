@@ -73,16 +73,15 @@ func inSession(env *cmdmain.Env, c *cli.Context, remote func(*caller, []string) 
 	if err := m.check(args); err != nil {
 		return err
 	}
-	if !c.IsSet("resource") && !c.IsSet("prompt") {
-		if done, err := remote(m, args); done {
-			return err
-		}
+	m.agent = newAgent(env)
+	defer m.agent.close()
+	if done, err := remote(m, args); done {
+		return err
 	}
 	return env.Keep(func() error {
 		if err := m.open(); err != nil {
 			return err
 		}
-		defer m.agent.close()
 		defer m.host.Close()
 		defer m.session.Close()
 		ctx, cancel := m.context()
@@ -152,12 +151,10 @@ func (m *caller) open() error {
 	if m.host, err = m.env.Host(dirs, cfg.Log); err != nil {
 		return err
 	}
-	m.agent = newAgent(m.env)
 	m.session, err = m.host.Open(call.SessionOptions{
 		Project: project, Policy: m.c.String("policy"), Via: "mcp-call", Agent: m.agent, Dir: dir,
 	})
 	if err != nil {
-		m.agent.close()
 		m.host.Close()
 		return cmdmain.Failure(err)
 	}

@@ -31,7 +31,7 @@ var errNoMore = errors.New("standard input has ended")
 // default that was shown.
 func (a *agent) elicit(ctx context.Context, params gjson.Result) (result string, err error) {
 	a.begin()
-	a.env.Sayf("%s", member(params, "message").String())
+	a.env.Sayf("%s%s", a.mark, member(params, "message").String())
 	url := member(params, "mode").String() == "url"
 	question := "answer? [y/N] "
 	if url {

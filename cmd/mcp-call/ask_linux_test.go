@@ -100,11 +100,14 @@ const whereTo = `params:={"message":"Where\u001b[2J to?","requestedSchema":{"typ
 
 // MB-097: what a server asks in the middle of a call is asked on the terminal; each
 // value has its type, what does not fit is asked again, and an empty line leaves
-// the default that was shown, or nothing.
+// the default that was shown, or nothing. So it is where a hub makes the call (K7).
 func TestFormOnTheTerminal(t *testing.T) {
 	t.Parallel()
-	for _, server := range []string{"", "-era modern"} {
+	for n, server := range []string{"", "-era modern", "", "-era modern"} {
 		h := newHome(t, map[string]string{"fake": "-more " + server})
+		if n > 1 {
+			defer h.hub()(syscall.SIGTERM)
+		}
 		args := []string{"fake", "ask", "method=elicitation/create", whereTo}
 		if server != "" {
 			args = []string{"fake", "rounds", `requests:={"q":{"method":"elicitation/create",` + strings.Replace(whereTo, "params:=", `"params":`, 1) + `}}`}

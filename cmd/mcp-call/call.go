@@ -140,6 +140,9 @@ func (m *caller) call(ctx context.Context, t target, arguments []byte) error {
 
 // send sends a request and prints its answer.
 func (m *caller) send(ctx context.Context, t target, request call.Request, params []byte) error {
+	if m.remote != nil {
+		return m.remote.send(ctx, t, request.Method, wire.InsertMember(params, "_meta", []byte(`{"progressToken":1}`)))
+	}
 	progress := startProgress(m.env, t)
 	defer progress.stop()
 	m.agent.beside(progress)

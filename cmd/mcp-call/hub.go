@@ -25,7 +25,7 @@ type remote struct {
 	m       *caller
 	dirs    state.Dirs
 	project string
-	session *hub.Caller // of the one server that is called
+	session *hub.Caller // of the one server that is called; of all for a prompt or resource
 	tool    *call.Tool  // where a value has to be typed
 
 	cfg      *config.Config // nil until it was read
@@ -33,11 +33,12 @@ type remote struct {
 	srv      *config.Server // nil until it was looked up
 }
 
-// throughHub makes the call through a hub. done is false when this command has to
-// do the work itself: no hub is up, or what there is to say is known here. Nothing
+// throughHub makes the request through a hub. done is false when this command has
+// to do the work itself: no hub is up, or what there is to say is known here. Nothing
 // was sent to the server then.
 func (m *caller) throughHub(args []string) (done bool, err error) {
-	if len(args) == 1 && !strings.Contains(args[0], "__") {
+	item := m.c.IsSet("resource") || m.c.IsSet("prompt")
+	if !item && len(args) == 1 && !strings.Contains(args[0], "__") {
 		return m.listedByHub(args)
 	}
 	r := m.remotely()
@@ -46,19 +47,39 @@ func (m *caller) throughHub(args []string) (done bool, err error) {
 	}
 	ctx, cancel := m.context()
 	defer cancel()
-	t, err := r.begin(ctx, args)
-	if r.session != nil {
-		defer r.session.Close()
+	if item {
+		err = r.read(ctx, args)
+	} else {
+		err = r.callTool(ctx, args)
 	}
-	if err == nil {
-		m.remote = r
-		err = r.call(ctx, t)
+	if r.session != nil {
+		r.session.Close()
 	}
 	if errors.Is(err, errHere) {
 		m.remote = nil
 		return false, nil
 	}
 	return true, err
+}
+
+// read reads the resource or gets the prompt, in a session in which it has the name
+// that agents know it by.
+func (r *remote) read(ctx context.Context, args []string) (err error) {
+	if r.session, err = r.open(ctx, "", 0); err != nil {
+		return err
+	}
+	r.m.remote = r
+	return r.m.read(ctx, args)
+}
+
+// callTool calls the tool that the arguments name.
+func (r *remote) callTool(ctx context.Context, args []string) error {
+	t, err := r.begin(ctx, args)
+	if err != nil {
+		return err
+	}
+	r.m.remote = r
+	return r.call(ctx, t)
 }
 
 // begin opens a session of the server that the arguments name. Most of the time the
@@ -117,7 +138,8 @@ func (r *remote) dial(ctx context.Context) net.Conn {
 	return conn
 }
 
-// open opens a session of one server, whose list waits so long for it. Whatever a
+// open opens a session of one server, "" for all, whose list waits so long for it.
+// Whatever a
 // hub refuses before anything was asked for is this command's own to say.
 func (r *remote) open(ctx context.Context, server string, wait time.Duration) (*hub.Caller, error) {
 	conn := r.dial(ctx)
@@ -129,7 +151,7 @@ func (r *remote) open(ctx context.Context, server string, wait time.Duration) (*
 		Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
 		Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
 		ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
-	}, r.m.env.LookupEnv, nil)
+	}, r.m.env.LookupEnv, r.m.agent)
 	switch {
 	case err == nil:
 		return session, nil

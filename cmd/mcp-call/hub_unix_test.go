@@ -92,6 +92,43 @@ func TestHubKilled(t *testing.T) {
 	}
 }
 
+// R74 for a prompt and a resource, whose servers are known by what was listed.
+func TestHubKilledWhileReading(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ option, subject, via, tool string }{
+		{"--prompt", "fake__greet", "prompt", "greet"},
+		{"--resource", "fake://item/never", "resource", "fake://item/never"},
+	} {
+		h := newHome(t, map[string]string{"fake": "-more"})
+		end := h.hub()
+		if code := h.start(nil, nil, "--prompt", "fake__greet").end(); code != 0 { // it is listed by then
+			t.Fatal(code)
+		}
+		mcptest.Eventually(func() bool { return len(h.rows()) == 1 })
+		args := []string{c.option, c.subject}
+		if c.via == "prompt" {
+			args = append(args, "who=never")
+		}
+		p := h.start(nil, nil, args...)
+		mcptest.Eventually(func() bool {
+			return slices.ContainsFunc(mcptest.Events(t, h.events, "recv"), func(e mcptest.Event) bool { return strings.Contains(e.Data, "never") })
+		})
+		end(syscall.SIGKILL)
+		if code := p.end(); code != 6 || !strings.Contains(p.stderr.String(), "may have happened") {
+			t.Errorf("%s: %d: %s", c.via, code, &p.stderr)
+		}
+		rows := h.rows()
+		if len(rows) != 2 {
+			t.Fatal(rows)
+		}
+		for name, want := range map[string]string{"word": "hub_lost", "upstream": "fake", "tool": c.tool, "via": c.via, "scope": "user"} {
+			if got := rows[1].Get(name).String(); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
 // R45: an interrupt ends the call at the server too, and not the server.
 func TestInterruptThroughHub(t *testing.T) {
 	t.Parallel()

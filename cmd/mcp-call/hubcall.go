@@ -36,9 +36,6 @@ func (r *remote) call(ctx context.Context, t target) error {
 			return m.usage(t, tooLong(t.server, len(arguments), s.MaxMessageBytes))
 		}
 	}
-	if limit := config.AgentMessageBytes - callRoom; len(arguments) > limit {
-		return m.usage(t, cmdmain.Usagef("the arguments have %d bytes, and a hub takes %d; --no-hub has no such limit", len(arguments), limit))
-	}
 	params := append(append([]byte(`{"name":`), wire.Quote(t.tool)...), `,"arguments":`...)
 	params = append(append(params, arguments...), `,"_meta":{"progressToken":1}}`...)
 	return r.send(ctx, t, "tools/call", params)
@@ -50,20 +47,36 @@ const callRoom = 4 << 10
 // send sends a request and prints its answer.
 func (r *remote) send(ctx context.Context, t target, method string, params []byte) error {
 	m, begin, row := r.m, time.Now(), calllog.NewID(time.Now())
+	if limit := config.AgentMessageBytes - callRoom; len(params) > limit {
+		return m.usage(t, cmdmain.Usagef("the request has %d bytes, and a hub takes %d; --no-hub has no such limit", len(params), limit))
+	}
 	progress := startProgress(m.env, t)
 	defer progress.stop()
+	m.agent.beside(progress)
+	if t.server != "" { // in a session of one server no question says whose it is (R62)
+		m.agent.mark = "[server " + t.server + "] "
+	}
 	reply, err := r.session.Do(ctx, row, method, params, progress.step)
 	progress.stop()
+	m.agent.flush()
 	var lost *hub.LostError
 	switch {
 	case errors.As(err, &lost):
 		r.log(t, row, begin, len(params))
 		return &cmdmain.Error{Err: fmt.Errorf("%w; the call may have happened", lost), Word: string(call.HubLost), Exit: cmdmain.Unavailable}
 	case err != nil:
-		return m.ended(ctx, "before server "+t.server+" answered; the call may have happened")
+		return m.ended(ctx, "before server "+r.serverOf(t)+" answered; the call may have happened")
 	}
 	if refusal := refusalIn(reply, row); refusal != nil {
 		return r.refused(t, refusal)
+	}
+	if reply.Error.Ok() {
+		t.server = r.serverOf(t) // for the message
+	}
+	if m.out == "raw" { // the id is what ties the answer to its row, and means nothing here
+		if plain, err := wire.Parse(reply.WithID([]byte("1"))); err == nil {
+			reply = plain
+		}
 	}
 	a := call.Answer{Reply: &reply}
 	if explained(reply.ResultBytes()) {
@@ -99,10 +112,18 @@ func explained(result []byte) bool {
 
 // refused words a refusal of the hub for the shell.
 func (r *remote) refused(t target, f *call.Refusal) error {
-	if f.Word == call.UnknownTool {
-		if _ = r.declared(t.server); r.cfg.Refused {
+	switch f.Word {
+	case call.UnknownTool, call.UnknownPrompt, call.UnknownResource:
+		if _ = r.declared(""); r.cfg.Refused {
 			return r.m.notInForce()
 		}
+	}
+	switch f.Word {
+	case call.UnknownPrompt, call.UnknownResource:
+		if v := r.view(); v != nil {
+			return r.m.unknownItem(v, f)
+		}
+	case call.UnknownTool:
 		near := ""
 		if f.Remedy != "" {
 			near = "; " + f.Remedy
@@ -112,7 +133,7 @@ func (r *remote) refused(t target, f *call.Refusal) error {
 	}
 	err := cmdmain.Failure(f)
 	var e *cmdmain.Error
-	if log := r.stderrLog(t, f.Word); log != "" && errors.As(err, &e) {
+	if log := r.stderrLog(f); log != "" && errors.As(err, &e) {
 		e.Hints = append(e.Hints, "tail "+call.ShellQuoted(log))
 	}
 	return err
@@ -120,19 +141,23 @@ func (r *remote) refused(t target, f *call.Refusal) error {
 
 // stderrLog is the newest of what the server wrote to standard error, "" when it
 // did not fail or said nothing.
-func (r *remote) stderrLog(t target, word call.Word) string {
-	if !tellsOnStderr(word) {
+func (r *remote) stderrLog(f *call.Refusal) string {
+	if !tellsOnStderr(f.Word) {
 		return ""
 	}
-	return pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), t.server)
+	return pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), f.Server)
 }
 
-// log writes the row of a call whose hub went away; the hub's own, if it wrote
+// log writes the row of a request whose hub went away; the hub's own, if it wrote
 // one, counts instead of it (C81).
 func (r *remote) log(t target, row string, begin time.Time, size int) {
-	s := r.declared(t.server)
-	if s == nil {
-		s = &config.Server{ID: t.server}
+	s, name := r.whose(t)
+	via := "mcp-call"
+	switch t.method {
+	case readResource:
+		via = call.ViaResource
+	case getPrompt:
+		via = call.ViaPrompt
 	}
 	log, err := calllog.Open(filepath.Join(r.dirs.State, "calls"), calllog.Options{Days: r.cfg.Log.Days, MaxFile: r.cfg.Log.MaxFile})
 	if err != nil {
@@ -142,8 +167,8 @@ func (r *remote) log(t target, row string, begin time.Time, size int) {
 	word := call.HubLost
 	log.AppendWait(calllog.Row{
 		ID: row, TS: begin.UTC(), LatencyMS: float64(time.Since(begin).Microseconds()) / 1000,
-		Via: "mcp-call", ClientPID: os.Getpid(), Project: r.project, ConfigHash: r.cfg.Hash,
-		Upstream: s.ID, Tool: t.tool, Scope: string(s.Scope), Launch: s.Digest,
+		Via: via, ClientPID: os.Getpid(), Project: r.project, ConfigHash: r.cfg.Hash,
+		Upstream: s.ID, Tool: name, Scope: string(s.Scope), Launch: s.Digest,
 		Outcome: word.Meaning().Outcome, Step: call.StepDispatch, Word: string(word), RequestBytes: size,
 	}, config.RefusalLogWait)
 	if err := log.Close(config.LogFlush); err != nil {

@@ -74,6 +74,50 @@ func (r *remote) declared(id string) *config.Server {
 	return r.cfg.Server(id)
 }
 
+// view is what this command would see without a hub; nil when it cannot be had. It
+// is for words about a request that a hub has made, and starts nothing.
+func (r *remote) view() *call.View {
+	host, err := r.m.env.Host(r.dirs, config.Log{})
+	if err != nil {
+		return nil
+	}
+	defer host.Close()
+	s, err := host.Open(call.SessionOptions{Project: r.project, Policy: r.m.c.String("policy"), Via: "mcp-call"})
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	return s.View()
+}
+
+// whose is the server that a request is for, with nothing but an id where it is not
+// declared, and the server's own name for what it is about.
+func (r *remote) whose(t target) (s *config.Server, name string) {
+	s, name = r.declared(t.server), t.tool
+	if t.method != "" {
+		if name = t.name; s == nil {
+			if v := r.view(); v != nil {
+				s, name = v.Whose(t.method, t.name)
+			}
+		}
+	}
+	if s == nil {
+		s = &config.Server{ID: t.server}
+	}
+	return s, name
+}
+
+// serverOf names the server of a request in messages.
+func (r *remote) serverOf(t target) string {
+	if t.server != "" {
+		return t.server
+	}
+	if s, _ := r.whose(t); s.ID != "" {
+		return s.ID
+	}
+	return "of " + t.String()
+}
+
 // find is what the arguments name: a server that is declared and enabled.
 func (r *remote) find(args []string) (target, error) {
 	_ = r.declared("") // reads the files

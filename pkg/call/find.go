@@ -6,6 +6,24 @@ import (
 	"postern/pkg/policy"
 )
 
+// Whose is the declaration of the server that a request of method about a prompt or
+// a resource goes to, and the server's own name for that; exposed is what agents
+// know it by. It is nil when it is nobody's.
+func (v *View) Whose(method, exposed string) (s *config.Server, name string) {
+	var owner *Server
+	if i := v.items.prompts[exposed]; method == methodPrompt && i != nil {
+		owner, name = i.Server, i.Name
+	} else if method == methodPrompt {
+		owner, name = v.owner(exposed)
+	} else {
+		owner, name = v.ownerOf(exposed)
+	}
+	if owner == nil {
+		return nil, exposed
+	}
+	return owner.Declared, name
+}
+
 // find sets what the request is about: the server, its own name for the thing,
 // and, where that is known, what the policy says of it. name is what it would
 // have to be where it is not known.
