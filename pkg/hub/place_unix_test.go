@@ -21,9 +21,10 @@ import (
 )
 
 // scratch are the directories of a user of a test, the paths short enough for a
-// socket.
+// socket. What is made in them is as a hub makes it.
 func scratch(t *testing.T) state.Dirs {
 	t.Helper()
+	private()
 	dir, err := os.MkdirTemp("/tmp", "hub")
 	if err != nil {
 		t.Fatal(err)
@@ -107,10 +108,11 @@ func TestSocketPathTooLong(t *testing.T) {
 // MB-060: what the linker set names the build; else the file does.
 func TestBuild(t *testing.T) {
 	own := Build("")
-	if own != Build("") || !strings.HasPrefix(own, "file ") {
-		t.Errorf("this build is %q, then %q", own, Build(""))
+	if again := Build(""); own != again || !strings.HasPrefix(own, "file ") {
+		t.Errorf("this build is %q, then %q", own, again)
 	}
-	if Build("1.2") == own || Build("1.2") == Build("1.3") || Build("1.2") != Build("1.2") {
+	named := Build("1.2")
+	if again := Build("1.2"); named == own || named == Build("1.3") || named != again {
 		t.Error("versions are not told apart")
 	}
 }
@@ -273,8 +275,13 @@ func TestDialAny(t *testing.T) {
 func TestReach(t *testing.T) {
 	p := placeOf(t, scratch(t), "a")
 	var spawned atomic.Int32
-	spawn := func() error {
+	spawn := func() error { // a hub, which has the lock for as long as it listens
 		spawned.Add(1)
+		unlock, err := try(p.Lock)
+		if err != nil || unlock == nil {
+			return errors.Join(err, errors.New("somebody has the lock"))
+		}
+		t.Cleanup(func() { _ = unlock() })
 		l, err := listenOn(p.Socket)
 		if err == nil {
 			t.Cleanup(func() { l.Close() })
