@@ -25,8 +25,8 @@ const viaControl = "control"
 
 // Control does one control verb for the user and is its answer, a JSON object.
 // kill, start, restart and refresh want the id of a server: it means the user's
-// server of that id and those of the projects that have a session open. stop only
-// says that it may be done: ending is the caller's. pid is the process that asks,
+// server of that id and those of the projects that have a session open, else what
+// runs under it. stop only says that it may be done: ending is the caller's. pid is the process that asks,
 // 0 when unknown. Each is a row, refusals too; the error is a *Refusal. Waits are
 // bounded by start_timeout and teardown of the servers.
 //

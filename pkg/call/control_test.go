@@ -186,6 +186,43 @@ func TestControlStatus(t *testing.T) {
 	}
 }
 
+// R90: a changed configuration that is refused leaves what runs to the verbs, also
+// when no session is open any more, and a name that nothing runs under is not called
+// unknown.
+func TestControlWithARefusedConfiguration(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, plain, map[string]string{"project/.mcp.json": repository})
+	w.allow("docs", config.ClassExecute)
+	s := w.agent(&person{}, SessionOptions{Project: w.project})
+	w.answered(s, tool("fake__echo", "{}"))
+	w.answered(s, tool("docs__echo", "{}"))
+	s.Close()
+	w.write("config/mcp.yaml", "version: 1\nservers: [")
+	for n, id := range []string{"fake", "docs"} {
+		if got := control[Handled](w, VerbRestart, id); got.Up != 1 || w.starts() != n+3 {
+			t.Errorf("%s: %+v of %d", id, got, w.starts())
+		}
+		if got := control[Relisted](w, VerbRefresh, id); len(got.Lists) != 1 || w.starts() != n+3 {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+	w.revoke("docs") // that counts all the same
+	if r := w.refuses(VerbRestart, "docs", Unavailable); r.Reason != "configuration" {
+		t.Errorf("%+v", r)
+	}
+	if got := control[Handled](w, VerbKill, "fake"); got.Ended != 1 {
+		t.Errorf("%+v", got)
+	}
+	if r := w.refuses(VerbStart, "fake", Unavailable); r.Reason != "configuration" || r.Remedy != "mcp-catalog servers --check" {
+		t.Errorf("%+v", r) // what it would be is not known any more
+	}
+	w.write("config/mcp.yaml", plain)
+	if got := control[Handled](w, VerbStart, "fake"); got.Up != 1 || w.starts() != 5 {
+		t.Errorf("%+v of %d", got, w.starts())
+	}
+	w.refuses(VerbKill, "none", InvalidArguments)
+}
+
 // refresh lists what runs again, starts what does not, and records both.
 func TestControlRefresh(t *testing.T) {
 	t.Parallel()

@@ -81,8 +81,9 @@ func (s *Session) manage(verb, name string) (any, *Refusal) {
 	return Handled{Server: name, Up: up}, nil
 }
 
-// candidates is what an id means in any open session, each process once. Without
-// any the refusal says why: it is the first of those that the sessions would give.
+// candidates is what an id means in any open session, each process once; where it
+// means nothing there, what runs under it. Without any the refusal says why: it is
+// the first of those that the sessions would give.
 func (s *Session) candidates(name string) (all []candidate, first *Refusal) {
 	seen := map[string]bool{}
 	for _, other := range append(s.host.others(s), s) {
@@ -101,14 +102,40 @@ func (s *Session) candidates(name string) (all []candidate, first *Refusal) {
 			all = append(all, candidate{srv, a})
 		}
 	}
+	if len(all) == 0 && first == nil {
+		all = s.host.resting(name)
+	}
 	switch {
 	case len(all) > 0:
 		return all, nil
 	case first == nil:
-		first = &Refusal{Step: StepResolve, Word: InvalidArguments, Reason: reasonUnknown, Server: clip(name),
-			Message: fmt.Sprintf("no server %q is declared by the user, nor by a project with an open session", clip(name))}
+		first = unknownServer(name, s.View().Config.Refused)
 	}
 	return nil, first
+}
+
+// resting is what runs under an id, or may run again, without a session that knows
+// it: its project has none, or the changed configuration is refused, and leaves what
+// came of the one before as it is (R90). The host has looked at the rest by now.
+func (h *Host) resting(name string) (all []candidate) {
+	for _, a := range h.pool.Approved() {
+		if srv := a.Server(); srv.ID == name && a.Session() == "" {
+			all = append(all, candidate{&Server{Declared: srv, Status: trust.Trusted}, a})
+		}
+	}
+	return all
+}
+
+// unknownServer refuses an id that nobody has, as far as a configuration that is
+// refused lets anybody know.
+func unknownServer(name string, refused bool) *Refusal {
+	name = clip(name)
+	if refused {
+		return &Refusal{Step: StepResolve, Word: Unavailable, Reason: "configuration", Server: name, Remedy: "mcp-catalog servers --check",
+			Message: fmt.Sprintf("server %q does not run, and the configuration is not in force until it is mended", name)}
+	}
+	return &Refusal{Step: StepResolve, Word: InvalidArguments, Reason: reasonUnknown, Server: name,
+		Message: fmt.Sprintf("no server %q is declared by the user, nor by a project with an open session", name)}
 }
 
 // candidate approves a server of one session. asking is whether that is the
