@@ -111,8 +111,10 @@ func Failure(err error) error {
 			e.Hints = []string{strings.TrimPrefix(r.Remedy, call.AskUser)}
 		}
 		return e
-	case errors.As(err, &noPolicy), errors.As(err, &noServer):
+	case errors.As(err, &noPolicy):
 		return &Error{Err: err, Exit: Usage}
+	case errors.As(err, &noServer):
+		return &Error{Err: err, Exit: Usage, Hints: []string{"mcp-catalog servers"}}
 	case errors.As(err, &untrusted):
 		return &Error{Err: err, Word: string(untrusted.Status), Exit: NotTrusted,
 			Hints: []string{fmt.Sprintf("mcp-trust status %s", untrusted.Server)}}
