@@ -3,8 +3,8 @@ package call
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"postern/pkg/config"
@@ -58,18 +58,24 @@ func TestRoundsOfQuestions(t *testing.T) {
 func TestServerIsGoneBetweenRounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, modernServer("shared: false"), nil)
+	var key string
 	p := &person{capabilities: everything, answer: func(context.Context, string, string, func([]byte)) string {
 		e := mcptest.WaitEvents(t, w.events, "start", 1)[0]
-		if err := syscall.Kill(e.PID, syscall.SIGKILL); err != nil {
+		server, err := os.FindProcess(e.PID)
+		if err == nil {
+			err = server.Kill()
+		}
+		if err != nil {
 			t.Error(err)
 		}
-		gone := func() bool { return syscall.Kill(e.PID, 0) != nil }
-		if !mcptest.Eventually(gone) {
+		if !mcptest.Eventually(func() bool { return w.host.pool.Running(key) == nil }) {
 			t.Error("the server lives")
 		}
 		return `{"action":"accept"}`
 	}}
 	s := w.agent(p, SessionOptions{})
+	w.answered(s, tool("fake__echo", "{}"))
+	key = s.View().Server("fake").running()
 	requests := `[{"a":{"method":"elicitation/create","params":{"message":"Who?"}}}]`
 	r, _ := w.refused(s, tool("fake__rounds", `{"n":1,"requests":`+requests+`}`), OutcomeUnknown)
 	if !strings.Contains(r.Message, "may have happened") {

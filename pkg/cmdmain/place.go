@@ -128,8 +128,10 @@ func Failure(err error) error {
 		return &Error{Err: err, Word: string(call.HubLost), Exit: Unavailable}
 	case errors.As(err, &noHub):
 		return &Error{Err: err, Word: "no_hub", Exit: Unavailable}
-	case errors.As(err, &noPolicy), errors.As(err, &noServer):
+	case errors.As(err, &noPolicy):
 		return &Error{Err: err, Exit: Usage}
+	case errors.As(err, &noServer):
+		return &Error{Err: err, Exit: Usage, Hints: []string{"mcp-catalog servers"}}
 	case errors.As(err, &untrusted):
 		return &Error{Err: err, Word: string(untrusted.Status), Exit: NotTrusted,
 			Hints: []string{fmt.Sprintf("mcp-trust status %s", untrusted.Server)}}

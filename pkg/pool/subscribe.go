@@ -213,24 +213,14 @@ func partOf(uri, whole string) bool {
 }
 
 // unsubscribe tells the server that nobody wants these any more.
-func (i *Instance) unsubscribe(uris []string) {
-	defer i.pool.watch.Done()
-	i.pool.contain("server "+i.server.ID, func() {
-		if i.modern.Load() {
-			i.listenAgain()
-			return
-		}
-		ctx, done := i.lifetime()
-		defer done()
-		for _, uri := range uris {
-			i.tell(ctx, methodUnsubscribe, uri, false)
-		}
-	})
-}
+func (i *Instance) unsubscribe(uris []string) { i.tellAll(methodUnsubscribe, uris, false) }
 
 // restore tells a process that has just started what sessions were subscribed to
 // by then.
-func (i *Instance) restore(uris []string) {
+func (i *Instance) restore(uris []string) { i.tellAll(methodSubscribe, uris, true) }
+
+// tellAll tells of each of them, a modern server of all at once.
+func (i *Instance) tellAll(method string, uris []string, wanted bool) {
 	defer i.pool.watch.Done()
 	i.pool.contain("server "+i.server.ID, func() {
 		if i.modern.Load() {
@@ -240,7 +230,7 @@ func (i *Instance) restore(uris []string) {
 		ctx, done := i.lifetime()
 		defer done()
 		for _, uri := range uris {
-			i.tell(ctx, methodSubscribe, uri, true)
+			i.tell(ctx, method, uri, wanted)
 		}
 	})
 }
