@@ -44,6 +44,7 @@ func runHub(env *cmdmain.Env, c *cli.Context) error {
 
 // serveHub is the hub itself.
 func serveHub(env *cmdmain.Env, dirs state.Dirs, place hub.Place) error {
+	fitRuntime(env)
 	debug.SetGCPercent(gcPercent)
 	say, done := env.HubLog(dirs)
 	defer done()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -36,8 +37,24 @@ func app(env *cmdmain.Env) *cli.App {
 	}
 }
 
-// gcPercent lets the heap grow to five times of what lives before it is collected.
+// gcPercent lets the heap grow to five times of what lives before it is collected:
+// what lives long here is small, and the default would collect several times while
+// the first list is put together.
 const gcPercent = 400
+
+// relayShare is the part of the processors that a gateway takes for itself, one at
+// least. The work of a call is little and done in turns by several goroutines: with
+// more processors the runtime wakes a thread at each turn, which costs more than
+// the work, and takes the processors from the servers and agents.
+const relayShare = 4
+
+// fitRuntime fits the runtime to a process that serves sessions. It is for one of
+// which no goroutine waits in a system call for its agent.
+func fitRuntime(env *cmdmain.Env) {
+	if env.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/relayShare))
+	}
+}
 
 // serve runs one session on standard input and output: through the hub, or by this
 // process and those below it.
@@ -83,8 +100,11 @@ func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	// What lives long here is small, and the default would collect several times
-	// while the first list is put together.
+	in, out, polled, back := env.Polled()
+	defer back()
+	if polled {
+		fitRuntime(env)
+	}
 	debug.SetGCPercent(gcPercent)
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
 	host, err := env.Host(dirs, cfg.Log)
@@ -96,7 +116,7 @@ func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 	if err != nil {
 		dir = "" // it was removed: servers of this session run where shared ones do
 	}
-	err = gateway.New(host, cmdmain.Version()).Serve(env.Ctx, env.Stdin, env.Stdout, gateway.Options{
+	err = gateway.New(host, cmdmain.Version()).Serve(env.Ctx, in, out, gateway.Options{
 		Project: project, Policy: c.String("policy"), ClientPID: env.ParentPID(), ListWait: wait,
 		Exposure: c.String("exposure"), Only: c.String("only"), Dir: dir,
 	})

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -86,6 +87,14 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	o.first.CompareAndSwap(nil, &err)
 	return n, err
+}
+
+// SyscallConn is that of what is written to.
+func (o *output) SyscallConn() (syscall.RawConn, error) {
+	if c, ok := o.w.(syscall.Conn); ok {
+		return c.SyscallConn()
+	}
+	return nil, errors.ErrUnsupported
 }
 
 // CheckStdout ends a command that waits: it is an error once the reader of

@@ -1,9 +1,12 @@
 package wire
 
+import "slices"
+
 // entry is one line that waits to be written.
 type entry struct {
 	line  []byte
 	begin func() bool
+	cut   bool // it is the end of a line, with the newline
 }
 
 // queue is what waits for the writer, bounded in bytes. A line counts until it
@@ -21,6 +24,17 @@ func (q *queue) fits(n int) bool { return q.bytes == 0 || q.bytes+n <= q.limit }
 func (q *queue) push(e entry) {
 	q.entries = append(q.entries, e)
 	q.bytes += cost(e)
+}
+
+// unshift puts e before all others.
+func (q *queue) unshift(e entry) {
+	q.bytes += cost(e)
+	if q.first == 0 {
+		q.entries = slices.Insert(q.entries, 0, e)
+		return
+	}
+	q.first--
+	q.entries[q.first] = e
 }
 
 // cost counts the newline, which also keeps a queue of empty lines bounded.

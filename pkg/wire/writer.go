@@ -32,19 +32,22 @@ type WriterOptions struct {
 	OnError      func(error)   // called once, from the writer's goroutine, when a write failed; not after Close
 }
 
-// Writer writes lines from a bounded queue, in the order they were sent, from
-// one goroutine (R6). Its methods may be called from any goroutine, Close from
-// OnError and begin excepted.
+// Writer writes lines from a bounded queue, in the order they were sent (R6). A
+// line that nothing waits before is written by whoever sends it, as far as that
+// blocks nobody; the rest is written from one goroutine. Its methods may be called
+// from any goroutine, Close from OnError and begin excepted.
 type Writer struct {
 	w        io.Writer
 	deadline interface{ SetWriteDeadline(time.Time) error } // nil when w has none
 	opt      WriterOptions
 	wake     chan struct{} // one token: something was queued, or closing began
 	done     chan struct{} // closed when the goroutine writes no more
-	scratch  []byte        // of the goroutine
+	scratch  []byte        // of who writes
+	prompt   *prompt       // writes without waiting; nil where w cannot
 
 	mu      sync.Mutex
 	queue   queue
+	busy    bool // a sender is writing
 	dropped uint64
 	closing bool  // nothing more is taken
 	aborted bool  // nothing more is written
@@ -57,14 +60,15 @@ func NewWriter(w io.Writer, o WriterOptions) *Writer {
 	wr := &Writer{w: w, opt: o, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	wr.queue.limit = o.MaxQueue
 	wr.deadline, _ = w.(interface{ SetWriteDeadline(time.Time) error })
+	wr.prompt = newPrompt(w)
 	go wr.run() // ends after Close, or when a write fails; a write that blocks for ever ends when w is closed
 	return wr
 }
 
 // Send queues a line, which must not be modified afterwards; the newline is
-// added. begin, if not nil, is called from the writer's goroutine just before
-// the first byte of the line is written, and by returning false drops the line
-// unwritten; it must not block. Send itself never blocks. Errors: ErrOverload,
+// added. begin, if not nil, is called just before the first byte of the line is
+// written, by Send itself or from the writer's goroutine, and by returning false
+// drops the line unwritten; it must not block. Send never blocks. Errors: ErrOverload,
 // ErrLineTooLong, ErrLineBreak, ErrWriterClosed, or the write error that ended
 // the connection. An error means that begin is not called.
 func (w *Writer) Send(line []byte, begin func() bool) error {
@@ -74,9 +78,46 @@ func (w *Writer) Send(line []byte, begin func() bool) error {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return ErrLineBreak
 	}
+	e := entry{line: line, begin: begin}
+	w.mu.Lock()
+	if w.seize(e) {
+		w.mu.Unlock()
+		w.writePromptly(e)
+		return nil
+	}
+	defer w.mu.Unlock()
+	return w.push(e)
+}
+
+// seize makes the sender the one who writes, with mu held, where e is all that
+// there is to write.
+func (w *Writer) seize(e entry) bool {
+	if w.prompt == nil || w.queue.bytes != 0 || w.closing || w.err != nil || len(e.line) >= writeChunk {
+		return false
+	}
+	w.busy, w.queue.bytes = true, cost(e)
+	return true
+}
+
+// writePromptly writes e as far as that blocks nobody, and leaves the rest to the
+// goroutine, errors included. Waking it for every line would cost more than the
+// write.
+func (w *Writer) writePromptly(e entry) {
+	var rest []byte
+	if e.begin == nil || e.begin() {
+		w.scratch = append(append(w.scratch[:0], e.line...), '\n')
+		rest = w.scratch[w.prompt.write(w.scratch):]
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.push(entry{line, begin})
+	w.busy = false
+	w.queue.written(e)
+	if len(rest) > 0 {
+		w.queue.unshift(entry{line: bytes.Clone(rest), cut: true})
+	}
+	if w.queue.bytes > 0 || w.closing {
+		w.signal()
+	}
 }
 
 // push queues e with mu held.
@@ -90,7 +131,9 @@ func (w *Writer) push(e entry) error {
 		return ErrOverload
 	}
 	w.queue.push(e)
-	w.signal()
+	if !w.busy { // else who writes does
+		w.signal()
+	}
 	return nil
 }
 
@@ -144,8 +187,11 @@ func (w *Writer) run() {
 func (w *Writer) take() (e entry, more, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.aborted {
+	switch {
+	case w.aborted:
 		return entry{}, false, false
+	case w.busy:
+		return entry{}, true, false
 	}
 	e, ok = w.queue.pop()
 	return e, !w.closing, ok
@@ -153,10 +199,11 @@ func (w *Writer) take() (e entry, more, ok bool) {
 
 func (w *Writer) write(e entry) error {
 	if e.begin == nil || e.begin() {
-		if err := w.writeLine(e.line); err != nil {
+		if err := w.writeLine(e); err != nil {
 			return err
 		}
 	}
+	w.disarm()
 	w.mu.Lock()
 	w.queue.written(e)
 	w.mu.Unlock()
@@ -165,12 +212,16 @@ func (w *Writer) write(e entry) error {
 
 // writeLine writes the line in pieces; the last one carries the newline, so
 // that a short line is one write.
-func (w *Writer) writeLine(line []byte) error {
+func (w *Writer) writeLine(e entry) error {
+	line := e.line
 	for len(line) >= writeChunk {
 		if err := w.writePiece(line[:writeChunk]); err != nil {
 			return err
 		}
 		line = line[writeChunk:]
+	}
+	if e.cut {
+		return w.writePiece(line)
 	}
 	w.scratch = append(append(w.scratch[:0], line...), '\n')
 	return w.writePiece(w.scratch)
@@ -195,6 +246,15 @@ func (w *Writer) arm() error {
 		_ = w.deadline.SetWriteDeadline(time.Now().Add(w.opt.WriteTimeout)) // a kind of file that has no deadlines: none
 	}
 	return nil
+}
+
+// disarm takes the deadline away: one that is past would keep a sender from writing.
+func (w *Writer) disarm() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.prompt != nil && w.deadline != nil && !w.aborted && w.opt.WriteTimeout > 0 {
+		_ = w.deadline.SetWriteDeadline(time.Time{}) // as in arm
+	}
 }
 
 // fail ends the writer with its first error.
