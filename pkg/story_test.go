@@ -23,7 +23,9 @@ var binaries = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir, "postern/cmd/...").CombinedOutput()
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", dir, "postern/cmd/...")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %v\n%s", err, out)
 	}

@@ -81,9 +81,13 @@ func hello(env *cmdmain.Env, c *cli.Context, project string, wait time.Duration)
 // each agent, nearly nothing in it lives, and collecting that is quick.
 const bridgeGCPercent = 25
 
+// bridgeStart is how long a bridge does without: to set it collects at once, which
+// the agent's first answer would wait for.
+const bridgeStart = time.Second
+
 // bridge runs one.
 func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
-	debug.SetGCPercent(bridgeGCPercent)
+	defer time.AfterFunc(bridgeStart, func() { debug.SetGCPercent(bridgeGCPercent) }).Stop()
 	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
 		Hello: hello,
 		Lookup: func(name string) (string, bool) {

@@ -17,12 +17,33 @@ func (t *Tool) WithName(exposed string) []byte { return t.Shown(exposed, 0) }
 // Shown is WithName with the description cut to at most chars characters, at
 // the end of a sentence where there is one to cut at; 0 cuts nothing. A
 // description that is short enough keeps its bytes, and so does everything else.
+// The result is not to be changed: who asks for the same again, as all agents of
+// one catalog do, gets the same bytes.
 func (t *Tool) Shown(exposed string, chars int) []byte {
+	if t.last == nil {
+		return t.show(exposed, chars)
+	}
+	if last := t.last.Load(); last != nil && last.exposed == exposed && last.chars == chars {
+		return last.raw
+	}
+	raw := t.show(exposed, chars)
+	t.last.Store(&shown{exposed, chars, raw})
+	return raw
+}
+
+// shown is what a tool was shown as last.
+type shown struct {
+	exposed string
+	chars   int
+	raw     []byte
+}
+
+func (t *Tool) show(exposed string, chars int) []byte {
 	edits := make([]wire.Edit, 0, 3)
 	if exposed != t.Name {
 		edits = append(edits, wire.Edit{Span: t.name, New: wire.Quote(exposed)})
 	}
-	if short := Shorten(t.Description, chars); chars > 0 && short != t.Description {
+	if short := t.short(chars); short != t.Description {
 		edits = append(edits, wire.Edit{Span: t.description, New: wire.Quote(short)})
 	}
 	if t.Repaired {
@@ -33,6 +54,13 @@ func (t *Tool) Shown(exposed string, chars int) []byte {
 	}
 	slices.SortFunc(edits, func(a, b wire.Edit) int { return a.Span.Start - b.Span.Start })
 	return wire.Splice(t.Raw, edits...)
+}
+
+func (t *Tool) short(chars int) string {
+	if chars == 0 || len(t.Description) <= chars { // bytes, of which a character has one at least
+		return t.Description
+	}
+	return Shorten(t.Description, chars)
 }
 
 // Shorten is text, which is valid UTF-8, with at most chars characters. It ends after a sentence if one ends in the last two

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -34,6 +35,7 @@ type Tool struct {
 
 	name, description wire.Span
 	repair            wire.Edit
+	last              *atomic.Pointer[shown]
 }
 
 var errName = errors.New("it has no name")
@@ -66,7 +68,7 @@ func parseTool(raw []byte) (Tool, error) {
 	t := Tool{
 		Name: name, Raw: raw, name: at[atName], description: at[atDescription],
 		Description: lenient(at[atDescription].Of(raw)), Title: lenient(at[atTitle].Of(raw)),
-		OutputSchema: at[atOutput].Of(raw),
+		OutputSchema: at[atOutput].Of(raw), last: new(atomic.Pointer[shown]),
 	}
 	for _, schema := range []wire.Span{at[atInput], at[atOutput]} {
 		if n := schema.End - schema.Start; n > config.MaxSchemaBytes {
