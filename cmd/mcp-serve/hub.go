@@ -1,8 +1,6 @@
 package main
 
 import (
-	"runtime/debug"
-
 	"github.com/urfave/cli/v2"
 
 	"postern/pkg/cmdmain"
@@ -44,8 +42,7 @@ func runHub(env *cmdmain.Env, c *cli.Context) error {
 
 // serveHub is the hub itself.
 func serveHub(env *cmdmain.Env, dirs state.Dirs, place hub.Place) error {
-	fitRuntime(env)
-	debug.SetGCPercent(gcPercent)
+	defer fitRuntime(env)()
 	say, done := env.HubLog(dirs)
 	defer done()
 	cfg := config.Load(config.LoadOptions{Dirs: dirs})
@@ -54,6 +51,7 @@ func serveHub(env *cmdmain.Env, dirs state.Dirs, place hub.Place) error {
 		return err
 	}
 	defer host.Close()
+	go host.Warm() // ends with the files of the servers
 	return cmdmain.Failure(hub.Serve(env.Ctx, hub.ServeOptions{
 		Place: place, Host: host, Gateway: gateway.New(host, cmdmain.Version()), IdleExit: cfg.Hub.IdleExit,
 		Control: host.Control, Say: say,

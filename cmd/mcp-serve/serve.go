@@ -48,12 +48,18 @@ const gcPercent = 400
 // the work, and takes the processors from the servers and agents.
 const relayShare = 4
 
-// fitRuntime fits the runtime to a process that serves sessions. It is for one of
-// which no goroutine waits in a system call for its agent.
-func fitRuntime(env *cmdmain.Env) {
-	if env.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/relayShare))
+// relayStart is how long it has all of them: what it reads first is what an agent
+// waits for.
+const relayStart = 250 * time.Millisecond
+
+// fitRuntime fits the runtime to a process that serves sessions, none of which has
+// a goroutine that waits in a system call for its agent. cancel is for its end.
+func fitRuntime(env *cmdmain.Env) (cancel func() bool) {
+	debug.SetGCPercent(gcPercent)
+	if env.Getenv("GOMAXPROCS") != "" {
+		return func() bool { return false }
 	}
+	return time.AfterFunc(relayStart, func() { runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/relayShare)) }).Stop
 }
 
 // serve runs one session on standard input and output: through the hub, or by this
@@ -103,9 +109,8 @@ func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 	in, out, polled, back := env.Polled()
 	defer back()
 	if polled {
-		fitRuntime(env)
+		defer fitRuntime(env)()
 	}
-	debug.SetGCPercent(gcPercent)
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
 	host, err := env.Host(dirs, cfg.Log)
 	if err != nil {

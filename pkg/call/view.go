@@ -231,6 +231,20 @@ func (h *Host) readAll(v *View) {
 	_ = g.Wait() // what cannot be read is in the server
 }
 
+// Warm reads what is recorded of the user's servers, which a first session would
+// wait for. It may be called concurrently with everything else.
+func (h *Host) Warm() {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, d := range h.load("").Servers {
+		g.Go(func() error { // ends with the file of one server
+			h.catalogs.Read(catalog.IdentityOf(d))
+			return nil
+		})
+	}
+	_ = g.Wait() // what cannot be read is told by who needs it
+}
+
 // known is the best list there is: the live one of a running instance, else
 // the recorded one.
 func (h *Host) known(s *Server) (*catalog.Catalog, catalog.Provenance) {

@@ -2,11 +2,14 @@ package catalog
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"postern/pkg/config"
 	"postern/pkg/state"
@@ -37,6 +40,8 @@ type Store struct {
 
 	mu   sync.Mutex
 	seen map[string]seenFile
+
+	reading singleflight.Group // one version of a file is read by one at a time
 }
 
 // seenFile is what a version of a file held; nil when it held no catalog.
@@ -85,6 +90,12 @@ func (s *Store) load(path, project string) *Catalog {
 	if ok && known.stamp == stamp {
 		return known.catalog
 	}
+	c, _, _ := s.reading.Do(fmt.Sprint(path, stamp), func() (any, error) { return s.read(path, project), nil })
+	return c.(*Catalog)
+}
+
+// read is load of a file that is not known as it is.
+func (s *Store) read(path, project string) *Catalog {
 	data, stamp, err := state.ReadFile(path, state.Check{Max: config.MaxCatalogBytes, Private: true, Project: project})
 	if err != nil {
 		s.forget(path)

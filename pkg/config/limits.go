@@ -245,9 +245,9 @@ const (
 	HubLockWait     = 100 * time.Millisecond // for the lock: who holds it is the hub
 	HubSocketWait   = 15 * time.Second       // for the lock where the socket is given: the one before has to notice
 	HubReach        = 5 * time.Second        // for a hub that was just started
-	HubReachFirst   = time.Millisecond       // until it is looked for again, doubling
+	HubReachFirst   = time.Millisecond       // until it is looked for again, a quarter longer each time
 	HubReachAgain   = time.Second            // for a hub that was started and is not there: it was killed, or is slow
-	HubReachMost    = 50 * time.Millisecond  // where the doubling ends: a person waits
+	HubReachMost    = 50 * time.Millisecond  // where that ends: a person waits
 	HubConnections  = 4096                   // at the same time; agents are some dozens
 	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
 	HubSayEvery     = time.Minute            // that connections cannot be accepted

@@ -26,7 +26,7 @@ func (p Place) Reach(ctx context.Context, spawn func() error) (net.Conn, error) 
 	}()
 	var nobody *NoHubError
 	var again time.Time
-	for wait := config.HubReachFirst; ; wait = min(2*wait, config.HubReachMost) {
+	for wait := config.HubReachFirst; ; wait = min(wait+wait/4, config.HubReachMost) {
 		conn, err := p.Dial(ctx)
 		if err == nil || !errors.As(err, &nobody) {
 			return conn, err
