@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"postern/pkg/config"
 )
@@ -113,10 +114,11 @@ func takesValue(flag string) bool {
 	return len(flag) == 2 && !strings.Contains("itdPq", flag[1:])
 }
 
+// Made when first asked for, not at each start.
 var (
-	exactVersion  = regexp.MustCompile(`^v?\d+\.\d+\.\d+([-+.][0-9A-Za-z.+-]+)?$`)
-	pythonVersion = regexp.MustCompile(`(==|@)v?\d[0-9A-Za-z.!+-]*$`)
-	commitHash    = regexp.MustCompile(`[0-9a-f]{40}`)
+	exactVersion  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^v?\d+\.\d+\.\d+([-+.][0-9A-Za-z.+-]+)?$`) })
+	pythonVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(==|@)v?\d[0-9A-Za-z.!+-]*$`) })
+	commitHash    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9a-f]{40}`) })
 )
 
 // local tells a path from the name of a package.
@@ -134,11 +136,11 @@ func npmName(spec string) string {
 
 func npmFixed(spec string) bool {
 	version := strings.TrimPrefix(spec[len(npmName(spec)):], "@")
-	return local(spec) || exactVersion.MatchString(version) || strings.ContainsAny(spec, "#") && commitHash.MatchString(spec)
+	return local(spec) || exactVersion().MatchString(version) || strings.ContainsAny(spec, "#") && commitHash().MatchString(spec)
 }
 
 func pythonFixed(spec string) bool {
-	return local(spec) || pythonVersion.MatchString(spec) || commitHash.MatchString(spec)
+	return local(spec) || pythonVersion().MatchString(spec) || commitHash().MatchString(spec)
 }
 
 // remoteFixed is for runners that mostly run local code: only what is fetched

@@ -4,17 +4,20 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
 // escapes are the control sequences of terminals: colours, cursor, titles.
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[ -/]*[0-~])`)
+var escapes = sync.OnceValue(func() *regexp.Regexp { // not made at each start
+	return regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[ -/]*[0-~])`)
+})
 
 // clean makes foreign text fit for a message: valid UTF-8, without terminal
 // control sequences, and without characters that act or hide, other than newlines.
 func clean(s string) string {
-	s = strings.ToValidUTF8(escapes.ReplaceAllString(s, ""), "\uFFFD")
+	s = strings.ToValidUTF8(escapes().ReplaceAllString(s, ""), "\uFFFD")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n':
