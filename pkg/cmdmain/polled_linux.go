@@ -48,12 +48,18 @@ func (e *Env) poll(end any, mode int) (f *os.File, back func()) {
 		if f, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), mode|unix.O_NONBLOCK, 0); err != nil {
 			return nil, back
 		}
-		return f, back
+		return f, func() { f.Close() }
 	case info.Mode()&os.ModeSocket != 0 && !same(info, e.Stderr):
-		if unix.SetNonblock(fd, true) != nil {
+		own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
 			return nil, back
 		}
-		return os.NewFile(uintptr(fd), was.Name()), func() { _ = unix.SetNonblock(fd, false) }
+		_ = unix.SetNonblock(own, true) // else os.NewFile makes a file that blocks
+		f = os.NewFile(uintptr(own), was.Name())
+		return f, func() {
+			_ = unix.SetNonblock(fd, false)
+			f.Close()
+		}
 	}
 	return nil, back
 }
