@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -103,6 +104,42 @@ func TestWriterOfAFullPipe(t *testing.T) {
 		t.Errorf("%d bytes, want %d, %v", len(got), len(want), err)
 	}
 	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// What is sent while a sender writes comes after it, also after what the pipe did
+// not take, and without anybody sending or closing.
+func TestWriterKeepsOrderWhileASenderWrites(t *testing.T) {
+	r, pw := pipe(t)
+	w := NewWriter(pw, WriterOptions{MaxMessage: 1 << 20, MaxQueue: 1 << 20})
+	first := bytes.Repeat([]byte{'a'}, 60_000)
+	if err := w.Send(first, nil); err != nil { // the next one does not fit any more
+		t.Fatal(err)
+	}
+	second, third := bytes.Repeat([]byte{'b'}, 60_000), []byte("c")
+	err := w.Send(second, func() bool {
+		sent := make(chan error)
+		go func() { sent <- w.Send(third, nil) }() // ends at once
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+		w.signal()                        // as if the goroutine were late
+		time.Sleep(20 * time.Millisecond) // for it to do what it must not
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat(first, []byte("\n"), second, []byte("\n"), third, []byte("\n"))
+	got := make([]byte, len(want))
+	if err := r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes of %d, %v", n, len(want), err)
+	}
+	if err := w.Close(time.Second); err != nil {
 		t.Error(err)
 	}
 }
