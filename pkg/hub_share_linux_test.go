@@ -291,6 +291,37 @@ func TestHubProjects(t *testing.T) {
 	s.stop(agents["one"], agents["two"], agents["none"])
 }
 
+// A project's server whose code was changed and approved anew runs as it is now: the
+// old process ends, though its hub and its agent are still there.
+func TestHubApprovedAnew(t *testing.T) {
+	s := newShared(t, "user")
+	script := func(line string) {
+		s.write("project/run", "#!/bin/sh\n"+line+"\nexec $FAKE -events "+s.events+"\n")
+		if err := os.Chmod(s.path("project/run"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.write("project/.git/HEAD", "ref: refs/heads/main\n")
+	s.write("project/.mcp.json", `{"mcpServers":{"docs":{"command":"./run"}}}`)
+	script("# one")
+	config := ".config/postern/mcp.yaml" // S3: who starts the agent approves as well here
+	s.write(config, readFile(s.path(config))+"sessions: {terminal_hosts: [pkg.test]}\n")
+	s.allow("docs")
+	a := s.agent()
+	s.call(a, "docs__echo", "")
+	before := s.server(a, "docs")
+	script("# two")
+	s.want(a, "supply_chain_denied", "docs__echo", "")
+	s.allow("docs")
+	if after := s.server(a, "docs"); after == before {
+		t.Errorf("process %d of the old code goes on", before)
+	}
+	if !mcptest.Eventually(func() bool { return s.begun()-len(mcptest.Events(t, s.events, "clean")) == 2 }) { // docs and user
+		t.Error("the process of the old code is still there")
+	}
+	s.stop(a)
+}
+
 // One server is killed in the middle of calls: they are answered, others do not
 // notice, its tools stay listed, and the next call starts it again (MB-021,
 // MB-051).

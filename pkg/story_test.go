@@ -103,10 +103,12 @@ func (h *home) allow(server string) {
 func (h *home) digest(server string) string {
 	h.t.Helper()
 	c := h.command("mcp-trust", "status", server, "-o", "jsonl")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
 	out, _ := c.Output() // ends with 3: not trusted yet
 	var row struct{ Digest string }
 	if err := json.Unmarshal(bytes.TrimSpace(out), &row); err != nil || row.Digest == "" {
-		h.t.Fatalf("no digest in %q: %v", out, err)
+		h.t.Fatalf("no digest in %q: %v\n%s", out, err, &stderr)
 	}
 	return row.Digest
 }

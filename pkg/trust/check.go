@@ -55,7 +55,7 @@ func Check(r *Records, srv *config.Server, env *Environ) (*Approved, error) {
 	if !srv.Shared {
 		a.session = env.Session
 	}
-	a.key = key(srv, p, expanded, a.session)
+	a.key = key(srv, rec, p, expanded, a.session)
 	return a, nil
 }
 
@@ -79,12 +79,30 @@ func mayStart(r *Records, srv *config.Server, env *Environ) (*Record, error) {
 	return rec, nil
 }
 
-// key is the digest of R20. It covers p.dir as well, since a cwd may be a link.
-func key(srv *config.Server, p *plan, env []string, session string) string {
+// key is the digest of R20. It covers p.dir as well, since a cwd may be a link, and
+// what was approved: with a new approval of changed code the old one does not run on.
+func key(srv *config.Server, rec *Record, p *plan, env []string, session string) string {
 	return sha([][]string{
 		{string(srv.Scope), srv.Project, srv.ID, srv.Digest, p.program.path, p.command, p.cwd, p.dir, session},
-		p.args, env,
+		p.args, env, rec.code(),
 	})
+}
+
+// code is the content that was approved, nothing for a server of the user's own.
+func (r *Record) code() (sums []string) {
+	if r == nil {
+		return nil
+	}
+	if r.Executable != nil && !r.Executable.RootOwned {
+		sums = append(sums, r.Executable.SHA256)
+	}
+	for _, f := range r.Files {
+		sums = append(sums, f.Path, f.SHA256)
+	}
+	for _, t := range r.Trees {
+		sums = append(sums, t.Path, t.SHA256)
+	}
+	return sums
 }
 
 // compare holds a plan against the record of its server.

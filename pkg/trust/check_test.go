@@ -213,6 +213,27 @@ func TestKey(t *testing.T) {
 	}
 }
 
+// What runs is what was approved: once changed code is approved, the old one is
+// another instance, and the same code approved again is not.
+func TestKeyOfChangedCode(t *testing.T) {
+	w := newWorld(t)
+	w.allow(w.srv)
+	first := w.approved().Key()
+	w.allow(w.srv)
+	if w.approved().Key() != first {
+		t.Error("the same, approved again, is another instance")
+	}
+	for _, file := range []string{"tools/server.js", "srv.sh"} {
+		w.write(file, "changed\n", 0o755)
+		w.allow(w.srv)
+		next := w.approved().Key()
+		if next == first {
+			t.Errorf("changed %s has the same key", file)
+		}
+		first = next
+	}
+}
+
 // C52: a denial is by project and id, and survives every edit of the
 // declaration; only a new decision ends it (MB-196).
 func TestDenialSurvivesEdits(t *testing.T) {

@@ -128,8 +128,8 @@ func (a *Approved) Class() config.Class {
 }
 
 // Key tells instances apart (R20): 64 hex digits over scope, project, id,
-// digest, expanded values, executable, and the session of a server that is not
-// shared. Equal keys may share one process.
+// digest, expanded values, executable, what was approved of a project's code, and
+// the session of a server that is not shared. Equal keys may share one process.
 func (a *Approved) Key() string { return a.key }
 
 // Session is the only session that the server may serve; "" when it is shared.
