@@ -27,6 +27,7 @@ func runHub(env *cmdmain.Env, c *cli.Context) error {
 	if _, err := cmdmain.Exactly(c); err != nil {
 		return err
 	}
+	hub.Private() // whatever the agent that starts it lets others read
 	dirs, err := env.Dirs(c)
 	if err != nil {
 		return err

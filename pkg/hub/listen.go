@@ -71,7 +71,7 @@ func (p Place) lock(ctx context.Context, given bool) (func() error, error) {
 
 // listenOn makes the socket, in the place of one that nobody listens on. It returns
 // nil when somebody does. The lock is held: no other hub does this meanwhile. The
-// umask is private's, or who looks before its mode is set takes it for unsafe.
+// umask is Private's, or who looks before its mode is set takes it for unsafe.
 func listenOn(path string) (*net.UnixListener, error) {
 	if _, err := os.Lstat(path); err == nil {
 		conn, err := net.DialTimeout("unix", path, config.HubLockWait)

@@ -24,7 +24,7 @@ import (
 // socket. What is made in them is as a hub makes it.
 func scratch(t *testing.T) state.Dirs {
 	t.Helper()
-	private()
+	Private()
 	dir, err := os.MkdirTemp("/tmp", "hub")
 	if err != nil {
 		t.Fatal(err)

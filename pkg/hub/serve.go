@@ -34,7 +34,7 @@ type ServeOptions struct {
 // of core dumps (S15) are the process's. The limit of open files is raised by the
 // Go runtime, which gives the servers the old one back.
 func Serve(ctx context.Context, o ServeOptions) error {
-	private()
+	Private()
 	NoCoreDumps()
 	p, err := occupy(ctx, o.Place)
 	if p == nil || err != nil {

@@ -1,0 +1,60 @@
+package pkg
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"postern/pkg/mcptest"
+)
+
+// What an agent happens to have open does not live on in the hub that it started,
+// nor in the servers: whoever waits for the end of such a pipe waits for the agent
+// alone (00). Both processes of the hub have the program's name, and let nobody read
+// what they make.
+func TestHubInheritsNothing(t *testing.T) {
+	s := newShared(t, "s")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c := s.command("mcp-serve")
+	c.ExtraFiles = []*os.File{w}
+	a := mcptest.Start(t, c)
+	w.Close()
+	a.Initialize()
+	s.call(a, "s__echo", "")
+	h := s.theHub()
+	for _, pid := range append(s.servers(h), h.keeper, h.owner) {
+		if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", pid)); strings.HasPrefix(to, "pipe:") && sameFile(t, r, pid) {
+			t.Errorf("%d has the agent's pipe", pid)
+		}
+	}
+	for _, pid := range []int{h.keeper, h.owner} {
+		if name := readFile(fmt.Sprintf("/proc/%d/comm", pid)); name != "mcp-serve\n" {
+			t.Errorf("%d is shown as %q", pid, name)
+		}
+		if !strings.Contains(readFile(fmt.Sprintf("/proc/%d/status", pid)), "Umask:\t0077") {
+			t.Errorf("others can read what %d makes", pid)
+		}
+	}
+	a.Close()
+	_ = r.SetReadDeadline(time.Now().Add(mcptest.Bound))
+	if all, err := io.ReadAll(r); len(all) > 0 || err != nil {
+		t.Errorf("the pipe says %q, %v", all, err)
+	}
+	s.theHub()
+	s.stop()
+}
+
+// sameFile reports whether descriptor 3 of a process is the pipe that ours is.
+func sameFile(t *testing.T, ours *os.File, pid int) bool {
+	t.Helper()
+	theirs, err := os.Stat(fmt.Sprintf("/proc/%d/fd/3", pid))
+	fi, ourErr := ours.Stat()
+	return err == nil && ourErr == nil && os.SameFile(theirs, fi)
+}
