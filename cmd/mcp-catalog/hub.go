@@ -13,6 +13,7 @@ import (
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
 	"postern/pkg/cmdmain"
+	"postern/pkg/config"
 	"postern/pkg/hub"
 	"postern/pkg/secret"
 )
@@ -38,15 +39,19 @@ func (p *place) hub(ctx context.Context) *hubbed {
 		Kind: hub.KindCall, Via: "mcp-catalog", Version: cmdmain.Version(), Dir: dir, Project: p.project,
 		NoProject: p.project == "", ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, p.env.Environ),
 	}, p.env.LookupEnv, nil)
-	if err != nil {
-		return nil
-	}
-	// The answer says that the hub knows the session, and its project's servers.
-	if _, err := session.Do(ctx, calllog.NewID(time.Now()), "ping", nil, func([]byte) {}); err != nil {
+	if err == nil {
+		// The answer says that the hub knows the session, and its project's servers.
+		limited, cancel := context.WithTimeoutCause(ctx, config.HubLineWait, &hub.LostError{Err: os.ErrDeadlineExceeded})
+		defer cancel()
+		if _, err = session.Do(limited, calllog.NewID(time.Now()), "ping", nil, func([]byte) {}); err == nil {
+			return &hubbed{p, session}
+		}
 		session.Close()
-		return nil
 	}
-	return &hubbed{p, session}
+	if lost, ok := errors.AsType[*hub.LostError](err); ok {
+		p.env.Sayf("no hub is used: %v", lost)
+	}
+	return nil
 }
 
 func (h *hubbed) close() {

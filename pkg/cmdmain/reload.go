@@ -3,6 +3,7 @@ package cmdmain
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 // not run any more ends now and not at the next look. It is waited for no longer
 // than config.HubReach, and what comes of it is not this command's failure.
 func (e *Env) ReloadHub(dirs state.Dirs) {
-	ctx, cancel := context.WithTimeout(e.Ctx, config.HubReach)
+	ctx, cancel := context.WithTimeoutCause(e.Ctx, config.HubReach, &hub.LostError{Err: os.ErrDeadlineExceeded})
 	defer cancel()
 	conn, err := hub.DialAny(ctx, dirs)
 	if err == nil {
