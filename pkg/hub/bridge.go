@@ -107,6 +107,7 @@ type bridge struct {
 	memory *memory
 
 	deaths []time.Time // of hubs; for the goroutine that reads from them
+	noted  []string    // notes of hubs that were said; likewise
 }
 
 func (b *bridge) say(text string) {

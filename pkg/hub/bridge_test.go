@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -183,6 +184,22 @@ func TestBridgeUnreached(t *testing.T) {
 	s.cancel()
 	if err := s.over(); err != nil && !errors.As(err, &unreached) {
 		t.Errorf("%v", err)
+	}
+}
+
+// R90: what a hub says of the configuration is said once, by whichever hub.
+func TestBridgeSaysNotes(t *testing.T) {
+	s := newBridged(t, nil)
+	d := s.hub(`{"postern":1,"session":"a","notes":["one","two"]}`)
+	s.initialized(d)
+	d.die()
+	d = s.hub(`{"postern":1,"session":"b","notes":["two","three"]}`)
+	d.answer(d.want("initialize"), `{}`)
+	d.want("initialized")
+	s.Hangup()
+	_ = s.over()
+	if said := fmt.Sprint(s.said); said != "[one two the hub was lost, and with it the calls under way: 0 three]" {
+		t.Error(said)
 	}
 }
 

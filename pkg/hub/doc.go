@@ -87,10 +87,11 @@
 // whole. The hub answers with one line (Welcome), or refuses (RemoteError) and
 // closes:
 //
-//	{"postern":1,"session":"01K…","want":["GITHUB_TOKEN"]}
+//	{"postern":1,"session":"01K…","want":["GITHUB_TOKEN"],"notes":["…/mcp.yaml:3:1: …"]}
 //	{"postern":1,"error":{"word":"usage","message":"…","exit":2}}
 //
-// Where it wants values the client sends those that it has, in one line of at most
+// Notes are what is wrong with the configuration: a bridge says them on its standard
+// error. Where the hub wants values the client sends those that it has, in one line of at most
 // HubEnvBytes (Values):
 //
 //	{"postern":1,"env":{"GITHUB_TOKEN":"…"}}

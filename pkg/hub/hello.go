@@ -43,6 +43,9 @@ func (h Hello) Line() []byte { return line(h) }
 type Welcome struct {
 	Session string   `json:"session"`
 	Want    []string `json:"want,omitempty"` // variables whose values are asked for; none = no Values follow
+	// Notes are for whoever runs the agent: what is wrong with the configuration and
+	// the trust that the session begins with (R90, MB-172).
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Values answers the want of a Welcome: those variables that there are.

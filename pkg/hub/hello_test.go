@@ -44,7 +44,7 @@ func TestWireFixtures(t *testing.T) {
 			t.Errorf("%s is read as %+v, %v", want, o.order, err)
 		}
 	}
-	for _, welcome := range []Welcome{{Session: "06h2kjnkwf9ytbsq9h9zmw2488", Want: []string{"GITHUB_TOKEN"}}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488"}} {
+	for _, welcome := range []Welcome{{Session: "06h2kjnkwf9ytbsq9h9zmw2488", Want: []string{"GITHUB_TOKEN"}}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488"}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488", Notes: []string{"mcp.yaml:3:1: no such key"}}} {
 		want := next()
 		if got, err := ParseWelcome(want); err != nil || !reflect.DeepEqual(got, welcome) || !bytes.Equal(line(welcome), want) {
 			t.Errorf("%s is read as %+v, %v and written %s", want, got, err, line(welcome))
