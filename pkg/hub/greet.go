@@ -171,8 +171,11 @@ func (h *shared) order(conn *net.UnixConn, o Order) {
 	_ = answer(conn, line(struct {
 		Result json.RawMessage `json:"result"`
 	}{result}))
-	if o.Verb == VerbStop {
+	switch o.Verb {
+	case VerbStop:
 		h.stop()
+	case VerbReload:
+		h.note() // of how long it stays
 	}
 }
 

@@ -15,10 +15,12 @@ import (
 
 // ServeOptions says what a hub serves, and where.
 type ServeOptions struct {
-	Place    Place
-	Host     *call.Host // opened with HostOptions.Own
-	Gateway  *gateway.Gateway
-	IdleExit time.Duration // without a session; 0 = it stays
+	Place   Place
+	Host    *call.Host // opened with HostOptions.Own
+	Gateway *gateway.Gateway
+	// IdleExit is how long the hub stays without a session; 0 = it stays. It is asked
+	// again and again, as the configuration may change. nil is 0.
+	IdleExit func() time.Duration
 	// Control does what an order says and writes its row. It may be called
 	// concurrently. A *call.Refusal keeps its word and its exit code.
 	Control func(verb, name string, pid int) (json.RawMessage, error)
@@ -43,9 +45,6 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	h := &shared{o: o, image: ownImage(), changed: make(chan struct{}, 1), open: map[net.Conn]bool{}}
 	// Agents of an earlier build may have started this hub: it is there for them.
 	h.orphan = h.image.replaced()
-	if linger := config.HubOrphanLinger; h.orphan && (o.IdleExit == 0 || o.IdleExit > linger) {
-		h.o.IdleExit = linger
-	}
 	var end context.CancelFunc
 	h.ctx, end = context.WithCancel(ctx)
 	defer end()
@@ -77,10 +76,11 @@ type shared struct {
 	mu       sync.Mutex
 	open     map[net.Conn]bool
 	sessions int
-	empty    time.Time // since when there are none
-	used     bool      // there was one
-	retiring bool      // no session begins any more
-	stopped  bool      // by an order
+	empty    time.Time     // since when there are none
+	used     bool          // there was one
+	linger   time.Duration // without a session; 0 = it stays
+	retiring bool          // no session begins any more
+	stopped  bool          // by an order
 }
 
 // watch returns when the hub is to take no session any more, and says why. It
@@ -92,6 +92,7 @@ func (h *shared) watch(p *post) (why string) {
 	h.empty = time.Now()
 	h.mu.Unlock()
 	for {
+		h.consult()
 		timer := time.NewTimer(h.idle())
 		select {
 		case <-h.ctx.Done():
@@ -113,6 +114,20 @@ func (h *shared) watch(p *post) (why string) {
 	}
 }
 
+// consult asks how long the hub may stay without a session now.
+func (h *shared) consult() {
+	var linger time.Duration
+	if h.o.IdleExit != nil {
+		linger = h.o.IdleExit()
+	}
+	if most := config.HubOrphanLinger; h.orphan && (linger == 0 || linger > most) {
+		linger = most
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.linger = linger
+}
+
 // forever is longer than any hub lives.
 const forever = 1 << 62
 
@@ -126,7 +141,7 @@ func (h *shared) idle() time.Duration {
 // idleNow is idle, with mu held. Whoever the hub was started for comes within
 // HubReach.
 func (h *shared) idleNow() time.Duration {
-	limit := h.o.IdleExit
+	limit := h.linger
 	switch {
 	case h.sessions > 0 || limit == 0:
 		return forever

@@ -266,7 +266,7 @@ func TestIdleTimes(t *testing.T) {
 		used     bool
 		want     time.Duration
 	}{{0, 0, true, forever}, {time.Minute, 1, true, forever}, {time.Minute, 0, true, time.Minute}, {1, 0, false, config.HubReach}} {
-		h := &shared{o: ServeOptions{IdleExit: tc.exit}, sessions: tc.sessions, used: tc.used, empty: time.Now()}
+		h := &shared{linger: tc.exit, sessions: tc.sessions, used: tc.used, empty: time.Now()}
 		if got := h.idle(); got > tc.want || got < tc.want-time.Second {
 			t.Errorf("%+v: %v", tc, got)
 		}
