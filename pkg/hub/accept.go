@@ -10,9 +10,9 @@ import (
 	"postern/pkg/config"
 )
 
-// accept takes connections until the post is left. Where drain is, those that were
-// made before are taken then as well, and told.
-func (h *shared) accept(l *net.UnixListener, drain bool) {
+// accept takes connections until the post is left. Those that were made before are
+// taken then as well, and told, unless the socket stays where it is.
+func (h *shared) accept(l *net.UnixListener) {
 	defer l.Close()
 	var said time.Time
 	for {
@@ -30,6 +30,9 @@ func (h *shared) accept(l *net.UnixListener, drain bool) {
 		}
 		time.Sleep(config.HubReachMost) // for what the kernel tells nobody of
 	}
+	h.mu.Lock()
+	drain := h.drain
+	h.mu.Unlock()
 	for drain && l.SetDeadline(time.Now().Add(config.HubDrain)) == nil {
 		conn, err := l.AcceptUnix()
 		if err != nil {

@@ -66,8 +66,10 @@
 // Whoever gets the lock within HubLockWait is the hub; who does not ends without a
 // word. A hub retires when its executable or its socket was replaced: it gives up
 // socket and lock, says "retiring" to whoever still connects, and ends with its
-// last session. It does the same after its idle time. So there is one hub of a
-// place that takes sessions, and there may be older ones that finish theirs.
+// last session. It does the same after its idle time. So there is one hub of a place
+// that takes sessions, and there may be older ones that finish theirs. A socket that
+// a service manager handed over stays, unless a session does: until its end the
+// manager would start no other hub.
 //
 // # The wire of the socket
 //

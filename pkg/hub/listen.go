@@ -16,7 +16,7 @@ import (
 type post struct {
 	place    Place
 	listener *net.UnixListener
-	given    bool        // by a service manager, whose the socket is
+	given    bool        // by a service manager, whose the socket is, until it is given up
 	socket   os.FileInfo // as it was made
 	unlock   func() error
 }

@@ -51,9 +51,17 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	accepting := make(chan struct{})
 	go func() { // ends when the post is left
 		defer close(accepting)
-		h.accept(p.listener, !p.given)
+		h.accept(p.listener)
 	}()
 	why := h.watch(p)
+	if p.given && h.remains() {
+		p.given = false
+		why = "this hub ends with its last session, and systemd starts none meanwhile: agents do; " +
+			"systemctl --user restart postern.socket has it start the next one"
+	}
+	h.mu.Lock()
+	h.drain = !p.given
+	h.mu.Unlock()
 	err = p.leave()
 	if why != "" {
 		o.Say(why)
@@ -81,6 +89,7 @@ type shared struct {
 	linger   time.Duration // without a session; 0 = it stays
 	retiring bool          // no session begins any more
 	stopped  bool          // by an order
+	drain    bool          // once the post is left: nobody else takes who connected before
 }
 
 // watch returns when the hub is to take no session any more, and says why. It
@@ -170,6 +179,13 @@ func (h *shared) replaced() bool {
 		h.note()
 	}
 	return h.leaving()
+}
+
+// remains reports that a hub which retires goes on for a session that is open.
+func (h *shared) remains() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions > 0 && !h.stopped && h.ctx.Err() == nil
 }
 
 func (h *shared) leaving() bool {
