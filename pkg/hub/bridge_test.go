@@ -187,6 +187,29 @@ func TestBridgeUnreached(t *testing.T) {
 	}
 }
 
+// A hub that a person stops may have to leave a line in the middle: that is no line,
+// and the hub stays stopped.
+func TestStoppedWithinALine(t *testing.T) {
+	s := newBridged(t, nil)
+	d := s.hub(welcome)
+	s.initialized(d)
+	id := s.Request("tools/call", `{"name":"x"}`)
+	d.line()
+	_, _ = io.WriteString(d.conn, `{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"text":"half of `+string(Stopped()))
+	d.die()
+	if m := s.Expect(id); !strings.Contains(string(m.Raw), `"hub_lost"`) {
+		t.Errorf("%s", m.Raw)
+	}
+	s.Expect(s.Request("ping", ""))
+	if n := s.reached(); n != 1 {
+		t.Errorf("%d hubs were looked for", n)
+	}
+	s.Hangup()
+	if err := s.over(); err != nil {
+		t.Error(err)
+	}
+}
+
 // R90: what a hub says of the configuration is said once, by whichever hub.
 func TestBridgeSaysNotes(t *testing.T) {
 	s := newBridged(t, nil)

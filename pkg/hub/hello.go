@@ -88,11 +88,16 @@ func (e *RemoteError) Error() string { return e.Message }
 
 // Stopped is the last line to a bridge, with the newline, of a hub that a person
 // stopped: no other is to be started until the agent reconnects.
-func Stopped() []byte { return []byte(`{"postern":1,"stopped":true}` + "\n") }
+func Stopped() []byte { return []byte(stopped + "\n") }
 
-// IsStopped reports whether a line of the hub is Stopped.
+const stopped = `{"postern":1,"stopped":true}`
+
+// IsStopped reports whether a line of the hub is Stopped, or ends with it: then the
+// hub had to leave a line in the middle, as no whole one can end so, and what is
+// before it is nothing.
 func IsStopped(line []byte) bool {
-	return bytes.Equal(bytes.TrimRight(line, "\r\n"), bytes.TrimRight(Stopped(), "\n"))
+	line = bytes.TrimRight(line, "\r\n")
+	return len(line) >= len(stopped) && string(line[len(line)-len(stopped):]) == stopped
 }
 
 // ParseWelcome reads the hub's answer to a Hello. The error is a *RemoteError
