@@ -145,16 +145,20 @@ func (r *remote) dial(ctx context.Context) net.Conn {
 // open opens a session of one server, "" for all, whose list waits so long for it.
 // Whatever a hub refuses before anything was asked for is this command's own to say.
 func (r *remote) open(ctx context.Context, server string, wait time.Duration) (*hub.Caller, error) {
+	dir, _ := os.Getwd() // "" = none
+	hello := hub.Hello{
+		Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
+		Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
+		ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
+	}
+	if !hello.IsText() {
+		return nil, errHere
+	}
 	conn := r.dial(ctx)
 	if conn == nil {
 		return nil, errHere
 	}
-	dir, _ := os.Getwd() // "" = none
-	session, err := hub.OpenCaller(ctx, conn, hub.Hello{
-		Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
-		Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
-		ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
-	}, r.m.env.LookupEnv, r.m.agent)
+	session, err := hub.OpenCaller(ctx, conn, hello, r.m.env.LookupEnv, r.m.agent)
 	switch {
 	case err == nil:
 		return session, nil

@@ -44,8 +44,15 @@ func relay(env *cmdmain.Env, c *cli.Context, wait time.Duration) (served bool, e
 	if err != nil {
 		return told(env, &hub.UnreachedError{Err: err})
 	}
-	return told(env, bridge(env, place, hello(env, c, project, wait)))
+	hi := hello(env, c, project, wait)
+	if !hi.IsText() {
+		return told(env, &hub.UnreachedError{Err: errNoText})
+	}
+	return told(env, bridge(env, place, hi))
 }
+
+// errNoText says that there are no words for a hub.
+var errNoText = errors.New("the path of this directory or of its project is no UTF-8 text")
 
 // told is how the session ended, unless it did not begin: that is said once, and
 // it is served otherwise.

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"postern/pkg/call"
 	"postern/pkg/config"
@@ -39,6 +41,12 @@ type Hello struct {
 // is refused by the hub.
 func (h Hello) Line() []byte { return line(h) }
 
+// IsText reports whether the hub reads what the hello says: a path may be bytes that
+// are no UTF-8, and a line would name another one in its place.
+func (h Hello) IsText() bool {
+	return utf8.ValidString(h.Dir + h.Project + h.Policy + h.Only)
+}
+
 // Welcome is the hub's answer to a Hello.
 type Welcome struct {
 	Session string   `json:"session"`
@@ -53,8 +61,13 @@ type Values struct {
 	Env map[string]string `json:"env"`
 }
 
-// Line is the values as their line, with the newline.
-func (v Values) Line() []byte { return line(v) }
+// Line is the values as their line, with the newline. Bytes that are no UTF-8 are as
+// though they were not there: the line would hold others.
+func (v Values) Line() []byte {
+	v.Env = maps.Clone(v.Env)
+	maps.DeleteFunc(v.Env, func(_, value string) bool { return !utf8.ValidString(value) })
+	return line(v)
+}
 
 // Verbs of control.
 const (

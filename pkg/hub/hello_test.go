@@ -50,7 +50,7 @@ func TestWireFixtures(t *testing.T) {
 			t.Errorf("%s is read as %+v, %v and written %s", want, got, err, line(welcome))
 		}
 	}
-	if got := (Values{Env: map[string]string{"GITHUB_TOKEN": "x"}}).Line(); !bytes.Equal(got, next()) {
+	if got := (Values{Env: map[string]string{"GITHUB_TOKEN": "x", "BYTES": "caf\xe9"}}).Line(); !bytes.Equal(got, next()) {
 		t.Errorf("written %s", got)
 	}
 	for _, refused := range []RemoteError{
