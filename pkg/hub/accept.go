@@ -86,11 +86,11 @@ func (h *shared) greet(conn *net.UnixConn) {
 		h.refuse(conn, err)
 	case o.order != nil:
 		h.order(conn, *o.order)
+	case o.hello == nil:
+		h.plain(conn, text, lines)
 	case h.replaced():
 		h.retired(conn)
-	case o.hello != nil:
-		h.welcome(conn, lines, *o.hello)
 	default:
-		h.plain(conn, text, lines)
+		h.welcome(conn, lines, *o.hello)
 	}
 }

@@ -132,9 +132,10 @@ func (h *Hello) project() (string, error) {
 	return root, nil
 }
 
-// plain serves a connection that began with anything else (R81).
+// plain serves a connection that began with anything else (R81). A hub that retires
+// just closes it: that protocol has no word for it.
 func (h *shared) plain(conn *net.UnixConn, begin []byte, lines *firstLines) {
-	if !h.begin() {
+	if h.replaced() || !h.begin() {
 		return
 	}
 	defer h.end()

@@ -96,6 +96,8 @@ func TestOpening(t *testing.T) {
 		`{"postern":1,"kind":"bridge","dir":"src"}`:                                            "absolute",
 		`{"postern":1,"kind":"bridge","project":"src"}`:                                        "absolute",
 		`{"postern":1,"kind":"bridge","project":"/src","no_project":true}`:                     "exclude",
+		`{"postern":1,"kind":"bridge","via":"control"}`:                                        "control", // would not be shown by status
+		`{"postern":1,"kind":"call","via":"` + strings.Repeat("x", 1<<10) + `"}`:               "via",
 		`{"postern":1,"kind":"bridge","exposure":"top_k"}`:                                     "top_k",
 		`{"postern":1,"kind":"bridge","locale":{"LANG":"C"}}`:                                  "locale has a value of the wrong kind: object",
 		`{"postern":1,"kind":"bridge","list_wait_ms":123456789012345678901234567890123456789}`: "list_wait_ms",

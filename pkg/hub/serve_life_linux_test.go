@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -297,6 +298,21 @@ func TestLimitsOfTheHub(t *testing.T) {
 	}
 	if fi, err := os.Lstat(h.place.Socket); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", fi, err)
+	}
+}
+
+// Who speaks plain MCP to a hub that retires is told nothing but the end: the hub's
+// own lines are none of that protocol.
+func TestPlainWhileRetiring(t *testing.T) {
+	ours, theirs := pair(t)
+	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: true, orphan: true}
+	if _, err := io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	h.greet(ours)
+	ours.Close()
+	if told, err := io.ReadAll(theirs); len(told) > 0 || err != nil {
+		t.Errorf("%q, %v", told, err)
 	}
 }
 
