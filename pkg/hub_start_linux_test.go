@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -57,4 +58,25 @@ func sameFile(t *testing.T, ours *os.File, pid int) bool {
 	theirs, err := os.Stat(fmt.Sprintf("/proc/%d/fd/3", pid))
 	fi, ourErr := ours.Stat()
 	return err == nil && ourErr == nil && os.SameFile(theirs, fi)
+}
+
+// What an agent has a server of the hub run is no person at a terminal, though no
+// agent is above it, whatever it takes out of its environment (S3).
+func TestHubServersAreNoPersons(t *testing.T) {
+	s := newShared(t, "s")
+	const name = ".config/postern/mcp.yaml"
+	_, fake, _ := strings.Cut(readFile(s.path(name)), "command: ")
+	fake, _, _ = strings.Cut(fake, ",")
+	s.write("wrap", "#!/bin/sh\nenv -i HOME=\"$HOME\" PATH=\"$PATH\" "+filepath.Join(s.bin, "mcp-catalog")+" enable s >\"$HOME/said\" 2>&1\n"+
+		"echo \"exit $?\" >>\"$HOME/said\"\nexec "+fake+" \"$@\"\n")
+	if err := os.Chmod(s.path("wrap"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.write(name, strings.Replace(readFile(s.path(name)), fake, s.path("wrap"), 1))
+	a := s.agent()
+	s.call(a, "s__echo", "")
+	if said := readFile(s.path("said")); !strings.Contains(said, "started by a server") || !strings.Contains(said, "exit 4") {
+		t.Errorf("it was told %s", said)
+	}
+	s.stop(a)
 }
