@@ -80,3 +80,42 @@ func TestHubServersAreNoPersons(t *testing.T) {
 	}
 	s.stop(a)
 }
+
+// The verbs reach every hub of these directories, one that was replaced and only
+// finishes its sessions as well: what is killed runs nowhere, and after a stop there is
+// nothing (R23).
+func TestHubVerbsReachAll(t *testing.T) {
+	s := newShared(t, "s")
+	s.ownBinaries()
+	one := s.agent()
+	first := s.server(one, "s")
+	old := s.theHub()
+	s.newBinary()
+	two := s.agent()
+	second := s.server(two, "s")
+	if !mcptest.Eventually(func() bool { return strings.Count(s.run0("mcp-serve", "status", "-o", "jsonl"), `"what":"hub"`) == 2 }) { // the old one looks now and then
+		t.Errorf("hubs: %s", s.run0("mcp-serve", "status", "-o", "jsonl"))
+	}
+	three := s.agent() // not by the old one
+	if pid := s.server(three, "s"); pid != second {
+		t.Errorf("served by %d, not %d", pid, second)
+	}
+	three.Close()
+	s.run0("mcp-serve", "kill", "s")
+	s.wantGone(first, second)
+	s.want(one, "upstream_unavailable", "s__echo", "")
+	s.want(two, "upstream_unavailable", "s__echo", "")
+	s.run0("mcp-serve", "start", "s")
+	s.call(one, "s__echo", "")
+	s.call(two, "s__echo", "")
+	s.run0("mcp-serve", "stop")
+	s.wantGone(old.keeper, old.owner)
+	s.want(one, "hub_lost", "s__echo", "")
+	s.want(two, "hub_lost", "s__echo", "")
+	one.Close()
+	two.Close()
+	s.nothingLeft()
+	if found := s.sockets(); len(found) > 0 {
+		t.Errorf("sockets are left: %v", found)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"postern/pkg/config"
@@ -56,18 +55,10 @@ func (h *shared) admit(conn *net.UnixConn) {
 		return
 	}
 	h.wg.Go(func() { // ends with the connection, or with h.ctx
-		defer func() {
-			if v := recover(); v != nil { // R26
-				h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
-			}
-			h.mu.Lock()
-			delete(h.open, conn)
-			h.mu.Unlock()
-			conn.Close()
-		}()
-		if checkPeer(conn) == nil {
-			h.greet(conn)
-		}
+		h.hear(conn)
+		h.mu.Lock()
+		delete(h.open, conn)
+		h.mu.Unlock()
 	})
 }
 

@@ -71,6 +71,13 @@
 // a service manager handed over stays, unless a session does: until its end the
 // manager would start no other hub.
 //
+// A hub that goes on for its sessions listens for orders on
+//
+//	hub-DIRECTORIES-BUILD-PID.old
+//
+// so that a verb reaches all that has servers (DialAll); to a hello it says
+// "retiring" there.
+//
 // # The wire of the socket
 //
 // The client speaks first. A first line of at most HubLineBytes that is a JSON

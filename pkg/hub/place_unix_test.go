@@ -385,3 +385,42 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%s\nnot\n%s", text, want)
 	}
 }
+
+// All hubs that take orders are reached, the newest of those that take sessions first;
+// what is left of one that was killed is removed.
+func TestDialAll(t *testing.T) {
+	dirs := scratch(t)
+	var nobody *NoHubError
+	if _, err := DialAll(t.Context(), dirs); !errors.As(err, &nobody) {
+		t.Errorf("without a hub: %v", err)
+	}
+	a, b := placeOf(t, dirs, "a"), placeOf(t, dirs, "b")
+	stem := strings.TrimSuffix(a.Socket, ".sock")
+	old, stale := stem+"-1"+retiredSuffix, stem+"-2"+retiredSuffix
+	for _, path := range []string{a.Socket, b.Socket, old, stale} {
+		l, err := listenOn(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if path == stale {
+			l.Close()
+		}
+	}
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(a.Socket, past, past); err != nil {
+		t.Fatal(err)
+	}
+	conns, err := DialAll(t.Context(), dirs)
+	var reached []string
+	for _, conn := range conns {
+		reached = append(reached, conn.RemoteAddr().String())
+		conn.Close()
+	}
+	if want := []string{b.Socket, a.Socket, old}; err != nil || fmt.Sprint(reached) != fmt.Sprint(want) {
+		t.Errorf("%v, %v, not %v", reached, err, want)
+	}
+	if _, err := os.Lstat(stale); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what is left of a killed one: %v", err)
+	}
+}

@@ -54,6 +54,11 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		h.accept(p.listener)
 	}()
 	why := h.watch(p)
+	var ear *aside
+	if h.remains() {
+		ear = h.stepAside(o.Place)
+	}
+	defer ear.close()
 	if p.given && h.remains() {
 		p.given = false
 		why = "this hub ends with its last session, and systemd starts none meanwhile: agents do; " +
