@@ -91,6 +91,7 @@ const bridgeGCPercent = 25
 // bridge runs one.
 func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
 	debug.SetGCPercent(bridgeGCPercent)
+	var since time.Time // when there was a hub last
 	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
 		Hello: hello,
 		Lookup: func(name string) (string, bool) {
@@ -98,8 +99,12 @@ func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
 			return value, value != ""
 		},
 		Reach: func(ctx context.Context) (net.Conn, error) {
+			if !since.IsZero() && place.StoppedSince(since) {
+				return nil, hub.ErrStopped
+			}
 			conn, err := reach(ctx, env, place)
 			if err == nil {
+				since = time.Now()
 				hub.NoCoreDumps()
 			}
 			return conn, err

@@ -17,7 +17,7 @@ import (
 type BridgeOptions struct {
 	Hello  Hello                                       // what each hub is told
 	Lookup func(name string) (string, bool)            // a variable of the agent's environment
-	Reach  func(ctx context.Context) (net.Conn, error) // a hub; starts one where none answers
+	Reach  func(ctx context.Context) (net.Conn, error) // a hub; starts one where none answers; ErrStopped when there is to be none
 	// Alone serves the session without a hub, from r to w, until r ends or ctx does.
 	// It closes neither, and returns when its servers are gone.
 	Alone func(ctx context.Context, r io.Reader, w io.Writer) error

@@ -187,6 +187,25 @@ func TestBridgeUnreached(t *testing.T) {
 	}
 }
 
+// A hub that could not say goodbye left a mark, and there is no other.
+func TestStoppedUnheard(t *testing.T) {
+	s := newBridged(t, nil)
+	d := s.hub(welcome)
+	s.initialized(d)
+	id := s.Request("tools/call", `{"name":"x"}`)
+	d.line()
+	s.mu.Lock()
+	s.fail = ErrStopped
+	s.mu.Unlock()
+	d.die()
+	s.hasLost(id, "may have happened")
+	s.hasLost(s.Request("tools/call", `{"name":"y"}`), "not sent", "restart this agent")
+	s.Hangup()
+	if err := s.over(); err != nil || s.reached() != 2 {
+		t.Errorf("%v after %d", err, s.reached())
+	}
+}
+
 // A hub that a person stops may have to leave a line in the middle: that is no line,
 // and the hub stays stopped.
 func TestStoppedWithinALine(t *testing.T) {

@@ -108,8 +108,9 @@
 // From then on the hub sends MCP. The client sends MCP with a stamp before each
 // line: the 26 characters of the row's id that a call in it gets, and one blank.
 // The client's end of the connection is the end of the session. A hub that a
-// person stopped sends {"postern":1,"stopped":true} last; the connection of one
-// that dies just ends. Word "retiring" means: look for the hub again. A connection
+// person stopped sends {"postern":1,"stopped":true} last, and leaves
+// hub-DIRECTORIES-BUILD.stopped, whose time tells those who do not read it; the
+// connection of one that dies just ends. Word "retiring" means: look for the hub again. A connection
 // that ends before the answer means the same.
 //
 // An order (Order) is one line, and so is its answer (ParseResult):

@@ -174,6 +174,7 @@ func (h *shared) order(conn *net.UnixConn, o Order) {
 	}{result}))
 	switch o.Verb {
 	case VerbStop:
+		h.o.Place.markStopped()
 		h.stop()
 	case VerbReload:
 		h.note() // of how long it stays

@@ -386,6 +386,26 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// The mark of a stop counts for who had a hub before, and for nobody else.
+func TestStopMark(t *testing.T) {
+	p := placeOf(t, scratch(t), "a")
+	before := time.Now().Add(-time.Second)
+	if p.StoppedSince(before) {
+		t.Error("stopped by nobody")
+	}
+	p.markStopped()
+	if !p.StoppedSince(before) || p.StoppedSince(time.Now().Add(time.Second)) || placeOf(t, p.Dirs, "b").StoppedSince(before) {
+		t.Error("the mark is misread")
+	}
+	if err := os.Chtimes(p.mark(), before, before); err != nil {
+		t.Fatal(err)
+	}
+	p.markStopped()
+	if !p.StoppedSince(before.Add(500 * time.Millisecond)) {
+		t.Error("a second stop does not count")
+	}
+}
+
 // All hubs that take orders are reached, the newest of those that take sessions first;
 // what is left of one that was killed is removed.
 func TestDialAll(t *testing.T) {
