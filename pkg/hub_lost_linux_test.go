@@ -251,8 +251,19 @@ func (s *shared) ownBinaries() {
 // A new build is installed under load: no call fails, agents that start then have
 // the new hub, and the old one ends with its last session (MB-060).
 func TestHubUpgrade(t *testing.T) {
+	for name, builds := range map[string][2]func(*shared){
+		"another file":       {func(*shared) {}, (*shared).newBinary},
+		"another version":    {func(s *shared) { s.linked("1.2.3") }, func(s *shared) { s.linked("1.2.4") }},
+		"the same once more": {func(s *shared) { s.linked("1.2.3") }, (*shared).newBinary},
+	} {
+		t.Run(name, func(t *testing.T) { upgrade(t, builds[0], builds[1]) })
+	}
+}
+
+func upgrade(t *testing.T, before, after func(*shared)) {
 	s := newShared(t, "s [] max_concurrency: 64, queue: 200")
 	s.ownBinaries()
+	before(s)
 	var loads []*load
 	var wg sync.WaitGroup
 	begin := func(n int) {
@@ -265,7 +276,7 @@ func TestHubUpgrade(t *testing.T) {
 	begin(6)
 	first := s.theHub()
 	mcptest.WaitEvents(t, s.events, "call", 60)
-	s.newBinary()
+	after(s)
 	begin(6)
 	wg.Wait()
 	for i, l := range loads {

@@ -27,6 +27,7 @@ type remote struct {
 	project string
 	session *hub.Caller // of the one server that is called; of all for a prompt or resource
 	tool    *call.Tool  // where a value has to be typed
+	away    bool        // no hub answered: none is asked again
 
 	cfg      *config.Config // nil until it was read
 	catalogs *catalog.Store
@@ -127,6 +128,9 @@ func (m *caller) remotely() *remote {
 
 // dial is nil when no hub answers. A place that is not to be believed is said.
 func (r *remote) dial(ctx context.Context) net.Conn {
+	if r.away {
+		return nil
+	}
 	conn, err := hub.DialAny(ctx, r.dirs)
 	var nobody *hub.NoHubError
 	if err != nil && !errors.As(err, &nobody) && ctx.Err() == nil {
@@ -139,24 +143,30 @@ func (r *remote) dial(ctx context.Context) net.Conn {
 }
 
 // open opens a session of one server, "" for all, whose list waits so long for it.
-// Whatever a
-// hub refuses before anything was asked for is this command's own to say.
+// Whatever a hub refuses before anything was asked for is this command's own to say.
 func (r *remote) open(ctx context.Context, server string, wait time.Duration) (*hub.Caller, error) {
+	dir, _ := os.Getwd() // "" = none
+	hello := hub.Hello{
+		Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
+		Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
+		ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
+	}
+	if !hello.IsText() {
+		return nil, errHere
+	}
 	conn := r.dial(ctx)
 	if conn == nil {
 		return nil, errHere
 	}
-	dir, _ := os.Getwd() // "" = none
-	session, err := hub.OpenCaller(ctx, conn, hub.Hello{
-		Kind: hub.KindCall, Via: "mcp-call", Version: cmdmain.Version(), Dir: dir,
-		Project: r.project, NoProject: r.project == "", Policy: r.m.c.String("policy"), Only: server,
-		ListWaitMS: wait.Milliseconds(), ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, r.m.env.Environ),
-	}, r.m.env.LookupEnv, r.m.agent)
+	session, err := hub.OpenCaller(ctx, conn, hello, r.m.env.LookupEnv, r.m.agent)
 	switch {
 	case err == nil:
 		return session, nil
 	case ctx.Err() != nil:
 		return nil, r.m.ended(ctx, "before the hub answered")
+	}
+	if _, r.away = errors.AsType[*hub.LostError](err); r.away {
+		r.m.env.Sayf("no hub is used: %v", err)
 	}
 	return nil, errHere
 }

@@ -4,18 +4,22 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 
 	"postern/pkg/cmdmain/cmdtest"
+	"postern/pkg/hub"
 	"postern/pkg/mcptest"
+	"postern/pkg/state"
 	"postern/pkg/wire"
 )
 
@@ -34,18 +38,58 @@ func TestScriptsThroughHub(t *testing.T) {
 // hub puts one up for a home.
 func (h *home) hub() (end func(syscall.Signal)) {
 	h.t.Helper()
-	end, err := cmdtest.StartHub(h.env, func(name string) string {
-		for _, pair := range slices.Backward(h.env) {
-			if value, ok := strings.CutPrefix(pair, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	})
+	end, err := cmdtest.StartHub(h.env, h.getenv)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	return end
+}
+
+func (h *home) getenv(name string) string {
+	for _, pair := range slices.Backward(h.env) {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// A hub that takes connections and answers nothing is asked once, and for no longer
+// than a hello takes: then the command does the work itself, and says why (K7).
+func TestSilentHub(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, map[string]string{"fake": ""})
+	dirs, err := state.Locate(h.getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := hub.PlaceOf(dirs, "silent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", place.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Chmod(place.Socket, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := h.start(nil, nil, "fake", "echo", "a=1")
+	if code := p.end(); code != 0 || p.stderr.String() != "mcp-call: no hub is used: the hub does not answer\n" {
+		t.Errorf("%d: %s", code, &p.stderr)
+	}
+	asked := 0
+	for ; l.(*net.UnixListener).SetDeadline(time.Now().Add(10*time.Millisecond)) == nil; asked++ {
+		conn, err := l.Accept()
+		if err != nil {
+			break
+		}
+		conn.Close()
+	}
+	if asked != 1 {
+		t.Errorf("it was asked %d times", asked)
+	}
 }
 
 // rows are those of the call log that are about calls.

@@ -13,6 +13,7 @@ import (
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
 	"postern/pkg/cmdmain"
+	"postern/pkg/config"
 	"postern/pkg/hub"
 	"postern/pkg/secret"
 )
@@ -29,24 +30,32 @@ func (p *place) hub(ctx context.Context) *hubbed {
 	if p.env.Depth() > 0 {
 		return nil
 	}
+	dir, _ := os.Getwd() // "" = none
+	hello := hub.Hello{
+		Kind: hub.KindCall, Via: "mcp-catalog", Version: cmdmain.Version(), Dir: dir, Project: p.project,
+		NoProject: p.project == "", ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, p.env.Environ),
+	}
+	if !hello.IsText() {
+		return nil
+	}
 	conn, err := hub.DialAny(ctx, p.dirs)
 	if err != nil {
 		return nil // whoever makes calls is told what is wrong with the place
 	}
-	dir, _ := os.Getwd() // "" = none
-	session, err := hub.OpenCaller(ctx, conn, hub.Hello{
-		Kind: hub.KindCall, Via: "mcp-catalog", Version: cmdmain.Version(), Dir: dir, Project: p.project,
-		NoProject: p.project == "", ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, p.env.Environ),
-	}, p.env.LookupEnv, nil)
-	if err != nil {
-		return nil
-	}
-	// The answer says that the hub knows the session, and its project's servers.
-	if _, err := session.Do(ctx, calllog.NewID(time.Now()), "ping", nil, func([]byte) {}); err != nil {
+	session, err := hub.OpenCaller(ctx, conn, hello, p.env.LookupEnv, nil)
+	if err == nil {
+		// The answer says that the hub knows the session, and its project's servers.
+		limited, cancel := context.WithTimeoutCause(ctx, config.HubLineWait, &hub.LostError{Err: os.ErrDeadlineExceeded})
+		defer cancel()
+		if _, err = session.Do(limited, calllog.NewID(time.Now()), "ping", nil, func([]byte) {}); err == nil {
+			return &hubbed{p, session}
+		}
 		session.Close()
-		return nil
 	}
-	return &hubbed{p, session}
+	if lost, ok := errors.AsType[*hub.LostError](err); ok {
+		p.env.Sayf("no hub is used: %v", lost)
+	}
+	return nil
 }
 
 func (h *hubbed) close() {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"os"
 	"strings"
@@ -30,6 +31,49 @@ func TestScriptsThroughHub(t *testing.T) {
 		}
 		return err
 	}, "hub", "script/add.txtar", "script/enable.txtar", "script/literal.txtar", "script/rm.txtar", "script/sharing.txtar", "script/test.txtar", "script/trust.txtar")
+}
+
+// A hub that answers the hello and no more is not waited for: the command lists the
+// servers itself, and says why.
+func TestSilentHub(t *testing.T) {
+	run, err := os.MkdirTemp("", "run-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(run)
+	dirs := state.Dirs{Config: t.TempDir(), State: t.TempDir(), Cache: t.TempDir(), Runtime: run}
+	where, err := hub.PlaceOf(dirs, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", where.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Chmod(where.Socket, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with the listener
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			_, _ = conn.Write([]byte(`{"postern":1,"session":"x"}` + "\n"))
+		}
+	}()
+	var said strings.Builder
+	ctx, cancel := context.WithTimeout(t.Context(), mcptest.Bound)
+	defer cancel()
+	p := &place{&cmdmain.Env{Name: "mcp-catalog", Stderr: &said, Getenv: func(string) string { return "" }}, dirs, ""}
+	if p.hub(ctx) != nil || ctx.Err() != nil {
+		t.Error("the hub is used, or waited for")
+	}
+	if said.String() != "mcp-catalog: no hub is used: the hub does not answer\n" {
+		t.Errorf("said %q", &said)
+	}
 }
 
 // A hub answers the hello before it has the session, and asks sessions which servers

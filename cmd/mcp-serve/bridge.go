@@ -44,8 +44,15 @@ func relay(env *cmdmain.Env, c *cli.Context, wait time.Duration) (served bool, e
 	if err != nil {
 		return told(env, &hub.UnreachedError{Err: err})
 	}
-	return told(env, bridge(env, place, hello(env, c, project, wait)))
+	hi := hello(env, c, project, wait)
+	if !hi.IsText() {
+		return told(env, &hub.UnreachedError{Err: errNoText})
+	}
+	return told(env, bridge(env, place, hi))
 }
+
+// errNoText says that there are no words for a hub.
+var errNoText = errors.New("the path of this directory or of its project is no UTF-8 text")
 
 // told is how the session ended, unless it did not begin: that is said once, and
 // it is served otherwise.
@@ -88,6 +95,7 @@ const bridgeStart = time.Second
 // bridge runs one.
 func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
 	defer time.AfterFunc(bridgeStart, func() { debug.SetGCPercent(bridgeGCPercent) }).Stop()
+	var since time.Time // when there was a hub last
 	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
 		Hello: hello,
 		Lookup: func(name string) (string, bool) {
@@ -95,8 +103,12 @@ func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
 			return value, value != ""
 		},
 		Reach: func(ctx context.Context) (net.Conn, error) {
+			if !since.IsZero() && place.StoppedSince(since) {
+				return nil, hub.ErrStopped
+			}
 			conn, err := reach(ctx, env, place)
 			if err == nil {
+				since = time.Now()
 				hub.NoCoreDumps()
 			}
 			return conn, err

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 	"github.com/urfave/cli/v2"
@@ -81,26 +83,35 @@ func reload(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := order(env, c, hub.VerbReload, "")
+	results, err := order(env, c, hub.VerbReload, "")
 	if err != nil {
 		return err
 	}
-	problems := gjson.GetBytes(result, "problems").Array()
-	if err := list.Row(result, gjson.GetBytes(result, "sessions").String(), strconv.Itoa(len(problems))); err != nil {
+	var said []string
+	for _, result := range results {
+		problems := gjson.GetBytes(result, "problems").Array()
+		if err := list.Row(result, gjson.GetBytes(result, "sessions").String(), strconv.Itoa(len(problems))); err != nil {
+			return err
+		}
+		for _, p := range problems {
+			if !slices.Contains(said, p.String()) {
+				said = append(said, p.String())
+			}
+		}
+	}
+	if err := list.Close(); err != nil || len(said) == 0 {
 		return err
 	}
-	if err := list.Close(); err != nil || len(problems) == 0 {
-		return err
-	}
-	for _, p := range problems {
-		env.Sayf("%s", p.String())
+	for _, text := range said {
+		env.Sayf("%s", text)
 	}
 	return &cmdmain.Error{Err: errors.New("the configuration has mistakes"), Word: "invalid_file", Exit: cmdmain.Failed,
 		Hints: []string{"mcp-catalog servers --check"}}
 }
 
-// order has the hub that is up carry out one verb, and gives its answer.
-func order(env *cmdmain.Env, c *cli.Context, verb, name string) (json.RawMessage, error) {
+// order has every hub that is up carry out one verb, also one that only finishes its
+// sessions, and gives their answers. One that cannot, while another could, is said.
+func order(env *cmdmain.Env, c *cli.Context, verb, name string) (results []json.RawMessage, err error) {
 	dirs, err := env.Dirs(c)
 	if err != nil {
 		return nil, err
@@ -108,19 +119,35 @@ func order(env *cmdmain.Env, c *cli.Context, verb, name string) (json.RawMessage
 	limit := &slowHubError{verb}
 	ctx, cancel := context.WithTimeoutCause(c.Context, config.ControlWait, limit)
 	defer cancel()
-	conn, err := hub.DialAny(ctx, dirs)
+	conns, err := hub.DialAll(ctx, dirs)
 	if err != nil {
 		return nil, cmdmain.Failure(err)
 	}
-	result, err := hub.Control(ctx, conn, verb, name)
-	var refused *hub.RemoteError
-	switch {
-	case errors.Is(err, limit):
-		return nil, &cmdmain.Error{Err: err, Exit: cmdmain.Timeout}
-	case errors.As(err, &refused) && cmdmain.Exit(refused.Exit) == cmdmain.Usage && refused.Remedy == "":
-		return nil, &cmdmain.Error{Err: err, Word: refused.Word, Exit: cmdmain.Usage, Hints: []string{"mcp-catalog servers"}}
+	all, failed := make([]json.RawMessage, len(conns)), make([]error, len(conns))
+	var wg sync.WaitGroup
+	for i, conn := range conns {
+		wg.Go(func() { all[i], failed[i] = hub.Control(ctx, conn, verb, name) }) // ends with the answer, or with ctx
 	}
-	return result, cmdmain.Failure(err)
+	wg.Wait()
+	results = slices.DeleteFunc(all, func(r json.RawMessage) bool { return r == nil })
+	for _, err := range failed {
+		refused, _ := errors.AsType[*hub.RemoteError](err)
+		unknown := refused != nil && cmdmain.Exit(refused.Exit) == cmdmain.Usage && refused.Remedy == ""
+		switch {
+		case err == nil:
+		case len(results) > 0:
+			if !unknown { // else another knows the server
+				env.Sayf("another hub: %v", err)
+			}
+		case errors.Is(err, limit):
+			return nil, &cmdmain.Error{Err: err, Exit: cmdmain.Timeout}
+		case unknown:
+			return nil, &cmdmain.Error{Err: err, Word: refused.Word, Exit: cmdmain.Usage, Hints: []string{"mcp-catalog servers"}}
+		default:
+			return nil, cmdmain.Failure(err)
+		}
+	}
+	return results, nil
 }
 
 // slowHubError says that a hub which is up does not answer.
@@ -130,22 +157,24 @@ func (e *slowHubError) Error() string {
 	return fmt.Sprintf("the hub did not answer %s within %s; it may be stopped, and it may still do it", e.verb, config.ControlWait)
 }
 
-// act carries out one verb and prints the answer as a list of one row.
+// act carries out one verb and prints the answers as a list, of one row for each hub.
 func act(env *cmdmain.Env, c *cli.Context, verb, name string, columns ...string) error {
 	list, err := env.List(c, columns...)
 	if err != nil {
 		return err
 	}
-	result, err := order(env, c, verb, name)
+	results, err := order(env, c, verb, name)
 	if err != nil {
 		return err
 	}
-	cells := make([]string, len(columns))
-	for i, column := range columns {
-		cells[i] = gjson.GetBytes(result, strings.ToLower(column)).String()
-	}
-	if err := list.Row(result, cells...); err != nil {
-		return err
+	for _, result := range results {
+		cells := make([]string, len(columns))
+		for i, column := range columns {
+			cells[i] = gjson.GetBytes(result, strings.ToLower(column)).String()
+		}
+		if err := list.Row(result, cells...); err != nil {
+			return err
+		}
 	}
 	return list.Close()
 }

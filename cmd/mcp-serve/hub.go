@@ -1,8 +1,11 @@
 package main
 
 import (
+	"time"
+
 	"github.com/urfave/cli/v2"
 
+	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/gateway"
@@ -25,6 +28,7 @@ func runHub(env *cmdmain.Env, c *cli.Context) error {
 	if _, err := cmdmain.Exactly(c); err != nil {
 		return err
 	}
+	hub.Private() // whatever the agent that starts it lets others read
 	dirs, err := env.Dirs(c)
 	if err != nil {
 		return err
@@ -40,6 +44,19 @@ func runHub(env *cmdmain.Env, c *cli.Context) error {
 	return env.Keep(func() error { return serveHub(env, dirs, place) })
 }
 
+// idleExit is hub.idle_exit as it is now: a changed configuration that is refused
+// leaves the one before in force (R90). It is for one goroutine.
+func idleExit(host *call.Host) func() time.Duration {
+	var last time.Duration
+	known := false
+	return func() time.Duration {
+		if c := host.UserConfig(); !known || !c.Refused {
+			last, known = c.Hub.IdleExit, true
+		}
+		return last
+	}
+}
+
 // serveHub is the hub itself.
 func serveHub(env *cmdmain.Env, dirs state.Dirs, place hub.Place) error {
 	defer fitRuntime(env)()
@@ -53,7 +70,7 @@ func serveHub(env *cmdmain.Env, dirs state.Dirs, place hub.Place) error {
 	defer host.Close()
 	go host.Warm() // ends with the files of the servers
 	return cmdmain.Failure(hub.Serve(env.Ctx, hub.ServeOptions{
-		Place: place, Host: host, Gateway: gateway.New(host, cmdmain.Version()), IdleExit: cfg.Hub.IdleExit,
+		Place: place, Host: host, Gateway: gateway.New(host, cmdmain.Version()), IdleExit: idleExit(host),
 		Control: host.Control, Say: say,
 	}))
 }

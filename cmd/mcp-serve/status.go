@@ -55,10 +55,20 @@ func status(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := order(env, c, hub.VerbStatus, "")
+	results, err := order(env, c, hub.VerbStatus, "")
 	if err != nil {
 		return err
 	}
+	for _, result := range results {
+		if err := statusOf(list, result); err != nil {
+			return err
+		}
+	}
+	return list.Close()
+}
+
+// statusOf is the rows of one hub.
+func statusOf(list *cmdmain.List, result json.RawMessage) error {
 	var s call.HostStatus
 	if err := json.Unmarshal(result, &s); err != nil {
 		return fmt.Errorf("the hub's status cannot be read: %w", err)
@@ -78,7 +88,7 @@ func status(env *cmdmain.Env, c *cli.Context) error {
 			return err
 		}
 	}
-	return list.Close()
+	return nil
 }
 
 // claimed is what the client of a session says that it is, else the session's id.

@@ -160,7 +160,7 @@ func (h *Host) records(project string) *trust.Records {
 	if err == nil {
 		return r
 	}
-	h.warnOnce("trust "+err.Error(), "no trust record is in force: "+err.Error())
+	h.warnOnce("trust "+err.Error(), noTrust(err))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.distrust[project] == nil {

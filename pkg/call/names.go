@@ -4,6 +4,23 @@ import (
 	"slices"
 )
 
+// Remarks are what the operator of a process would be told at the start of a session
+// in this project, each once: what is wrong with the configuration and with the
+// records of trust (R90). Without a secret.
+func (h *Host) Remarks(project string) (all []string) {
+	for _, d := range h.load(project).Diagnostics {
+		if text := h.redactor.Text(d.String()); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	if _, err := h.trust.Records(project); err != nil {
+		all = append(all, h.redactor.Text(noTrust(err)))
+	}
+	return all
+}
+
+func noTrust(err error) string { return "no trust record is in force: " + err.Error() }
+
 // Names are the variables that servers of a session opened with o could use of
 // its agent's environment (C30), in order and each once: of the servers that o's
 // policies serve and that may start, what trust.Records.Wanted says. It is asked

@@ -135,6 +135,10 @@ func (h *Host) load(project string) *config.Config {
 	return c
 }
 
+// UserConfig is the configuration outside of any project, as its files are now; it
+// may be refused.
+func (h *Host) UserConfig() *config.Config { return h.load("") }
+
 // View is the session's present view. It looks at trust.json each time (one
 // stat) and at configuration and catalogs at most once a second (R90). A new
 // configuration that refuses itself leaves the one before in force.

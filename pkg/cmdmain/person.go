@@ -24,7 +24,7 @@ func (e *Env) Person(dirs state.Dirs, verb, server string) error {
 	e.logRefusal(dirs, verb, server, why)
 	hint := "run this in a terminal of your own"
 	var above *trust.AgentTerminalError
-	if errors.As(why, &above) {
+	if errors.As(why, &above) && !above.Served {
 		hint += fmt.Sprintf("; if %s hosts your terminals too, name it under sessions.terminal_hosts in mcp.yaml", Printable(above.Name))
 	}
 	return &Error{Err: why, Word: "agent_terminal", Exit: Denied, Hints: []string{hint}}

@@ -3,6 +3,7 @@ package cmdmain
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,15 +12,17 @@ import (
 	"postern/pkg/state"
 )
 
-// ReloadHub has a hub that is up look at what was just changed, so that what may
+// ReloadHub has the hubs that are up look at what was just changed, so that what may
 // not run any more ends now and not at the next look. It is waited for no longer
 // than config.HubReach, and what comes of it is not this command's failure.
 func (e *Env) ReloadHub(dirs state.Dirs) {
-	ctx, cancel := context.WithTimeout(e.Ctx, config.HubReach)
+	ctx, cancel := context.WithTimeoutCause(e.Ctx, config.HubReach, &hub.LostError{Err: os.ErrDeadlineExceeded})
 	defer cancel()
-	conn, err := hub.DialAny(ctx, dirs)
-	if err == nil {
-		_, err = hub.Control(ctx, conn, hub.VerbReload, "")
+	conns, err := hub.DialAll(ctx, dirs)
+	for _, conn := range conns {
+		if _, failed := hub.Control(ctx, conn, hub.VerbReload, ""); failed != nil {
+			err = failed
+		}
 	}
 	var nobody *hub.NoHubError
 	if err != nil && !errors.As(err, &nobody) && e.Ctx.Err() == nil {

@@ -242,6 +242,8 @@ const (
 	HubLineWait     = 5 * time.Second        // for a first line, and for its answer: both ends are local
 	HubVariables    = 256                    // of an agent that are asked for; an agent has not more
 	HubEnvBytes     = 1 << 20                // their values in one line; the system allows two
+	HubNotes        = 20                     // of what is wrong with the configuration, to one client; mcp-catalog has all
+	HubNoteBytes    = 1 << 10                // of each: with their number well below HubLineBytes
 	HubLockWait     = 100 * time.Millisecond // for the lock: who holds it is the hub
 	HubSocketWait   = 15 * time.Second       // for the lock where the socket is given: the one before has to notice
 	HubReach        = 5 * time.Second        // for a hub that was just started

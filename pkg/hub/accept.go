@@ -4,15 +4,14 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"postern/pkg/config"
 )
 
-// accept takes connections until the post is left. Where drain is, those that were
-// made before are taken then as well, and told.
-func (h *shared) accept(l *net.UnixListener, drain bool) {
+// accept takes connections until the post is left. Those that were made before are
+// taken then as well, and told, unless the socket stays where it is.
+func (h *shared) accept(l *net.UnixListener) {
 	defer l.Close()
 	var said time.Time
 	for {
@@ -30,6 +29,9 @@ func (h *shared) accept(l *net.UnixListener, drain bool) {
 		}
 		time.Sleep(config.HubReachMost) // for what the kernel tells nobody of
 	}
+	h.mu.Lock()
+	drain := h.drain
+	h.mu.Unlock()
 	for drain && l.SetDeadline(time.Now().Add(config.HubDrain)) == nil {
 		conn, err := l.AcceptUnix()
 		if err != nil {
@@ -53,18 +55,10 @@ func (h *shared) admit(conn *net.UnixConn) {
 		return
 	}
 	h.wg.Go(func() { // ends with the connection, or with h.ctx
-		defer func() {
-			if v := recover(); v != nil { // R26
-				h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
-			}
-			h.mu.Lock()
-			delete(h.open, conn)
-			h.mu.Unlock()
-			conn.Close()
-		}()
-		if checkPeer(conn) == nil {
-			h.greet(conn)
-		}
+		h.hear(conn)
+		h.mu.Lock()
+		delete(h.open, conn)
+		h.mu.Unlock()
 	})
 }
 
@@ -83,11 +77,11 @@ func (h *shared) greet(conn *net.UnixConn) {
 		h.refuse(conn, err)
 	case o.order != nil:
 		h.order(conn, *o.order)
+	case o.hello == nil:
+		h.plain(conn, text, lines)
 	case h.replaced():
 		h.retired(conn)
-	case o.hello != nil:
-		h.welcome(conn, lines, *o.hello)
 	default:
-		h.plain(conn, text, lines)
+		h.welcome(conn, lines, *o.hello)
 	}
 }

@@ -17,7 +17,7 @@ import (
 type BridgeOptions struct {
 	Hello  Hello                                       // what each hub is told
 	Lookup func(name string) (string, bool)            // a variable of the agent's environment
-	Reach  func(ctx context.Context) (net.Conn, error) // a hub; starts one where none answers
+	Reach  func(ctx context.Context) (net.Conn, error) // a hub; starts one where none answers; ErrStopped when there is to be none
 	// Alone serves the session without a hub, from r to w, until r ends or ctx does.
 	// It closes neither, and returns when its servers are gone.
 	Alone func(ctx context.Context, r io.Reader, w io.Writer) error
@@ -107,6 +107,7 @@ type bridge struct {
 	memory *memory
 
 	deaths []time.Time // of hubs; for the goroutine that reads from them
+	noted  []string    // notes of hubs that were said; likewise
 }
 
 func (b *bridge) say(text string) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"postern/pkg/config"
@@ -74,6 +75,12 @@ func (b *bridge) greet(ctx context.Context, c net.Conn) (*link, error) {
 	w, err := ParseWelcome(answer)
 	if err != nil {
 		return nil, err
+	}
+	for _, text := range w.Notes {
+		if !slices.Contains(b.noted, text) { // by a hub before
+			b.noted = append(b.noted, text)
+			b.say(text)
+		}
 	}
 	if l.session = w.Session; len(w.Want) > 0 {
 		values := Values{Env: map[string]string{}}

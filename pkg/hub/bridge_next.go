@@ -32,11 +32,19 @@ func (b *bridge) lose(ctx context.Context, l *link) (*link, error) {
 		}
 	}
 	if stopped {
-		b.say("the hub was stopped; restart the agent, or its connection to postern, to have another")
-		return nil, b.standStill(ctx)
+		return nil, b.stay(ctx)
 	}
 	b.say(fmt.Sprintf("the hub was lost, and with it the calls under way: %d", len(rows)))
 	return b.next(ctx)
+}
+
+// stay is the rest of a session whose hub a person stopped.
+func (b *bridge) stay(ctx context.Context) error {
+	b.sending.Lock()
+	b.stopped = true
+	b.sending.Unlock()
+	b.say("the hub was stopped; restart the agent, or its connection to postern, to have another")
+	return b.standStill(ctx)
 }
 
 // next is another hub, or what serves this session without one: after too many
@@ -56,6 +64,8 @@ func (b *bridge) next(ctx context.Context) (*link, error) {
 			return l, nil
 		case ctx.Err() != nil:
 			return nil, nil
+		case errors.Is(err, ErrStopped):
+			return nil, b.stay(ctx)
 		case errors.As(err, &refused) && refused.Word != WordRetiring:
 			return nil, refused
 		}

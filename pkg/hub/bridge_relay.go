@@ -174,12 +174,13 @@ func (b *bridge) deliver(chunk []byte) error {
 
 // note notes one line of the hub and tells what the agent gets of it.
 func (b *bridge) note(line []byte) []byte {
+	if IsStopped(line) {
+		b.sending.Lock()
+		b.stopped = true
+		b.sending.Unlock()
+		return nil
+	}
 	if bytes.HasPrefix(line, ownLine) {
-		if IsStopped(line) {
-			b.sending.Lock()
-			b.stopped = true
-			b.sending.Unlock()
-		}
 		return nil
 	}
 	b.mu.Lock()

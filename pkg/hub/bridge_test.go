@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -183,6 +184,64 @@ func TestBridgeUnreached(t *testing.T) {
 	s.cancel()
 	if err := s.over(); err != nil && !errors.As(err, &unreached) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A hub that could not say goodbye left a mark, and there is no other.
+func TestStoppedUnheard(t *testing.T) {
+	s := newBridged(t, nil)
+	d := s.hub(welcome)
+	s.initialized(d)
+	id := s.Request("tools/call", `{"name":"x"}`)
+	d.line()
+	s.mu.Lock()
+	s.fail = ErrStopped
+	s.mu.Unlock()
+	d.die()
+	s.hasLost(id, "may have happened")
+	s.hasLost(s.Request("tools/call", `{"name":"y"}`), "not sent", "restart this agent")
+	s.Hangup()
+	if err := s.over(); err != nil || s.reached() != 2 {
+		t.Errorf("%v after %d", err, s.reached())
+	}
+}
+
+// A hub that a person stops may have to leave a line in the middle: that is no line,
+// and the hub stays stopped.
+func TestStoppedWithinALine(t *testing.T) {
+	s := newBridged(t, nil)
+	d := s.hub(welcome)
+	s.initialized(d)
+	id := s.Request("tools/call", `{"name":"x"}`)
+	d.line()
+	_, _ = io.WriteString(d.conn, `{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"text":"half of `+string(Stopped()))
+	d.die()
+	if m := s.Expect(id); !strings.Contains(string(m.Raw), `"hub_lost"`) {
+		t.Errorf("%s", m.Raw)
+	}
+	s.Expect(s.Request("ping", ""))
+	if n := s.reached(); n != 1 {
+		t.Errorf("%d hubs were looked for", n)
+	}
+	s.Hangup()
+	if err := s.over(); err != nil {
+		t.Error(err)
+	}
+}
+
+// R90: what a hub says of the configuration is said once, by whichever hub.
+func TestBridgeSaysNotes(t *testing.T) {
+	s := newBridged(t, nil)
+	d := s.hub(`{"postern":1,"session":"a","notes":["one","two"]}`)
+	s.initialized(d)
+	d.die()
+	d = s.hub(`{"postern":1,"session":"b","notes":["two","three"]}`)
+	d.answer(d.want("initialize"), `{}`)
+	d.want("initialized")
+	s.Hangup()
+	_ = s.over()
+	if said := fmt.Sprint(s.said); said != "[one two the hub was lost, and with it the calls under way: 0 three]" {
+		t.Error(said)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"sync"
@@ -34,8 +35,9 @@ const maxAnswer = config.MaxMessageBytes + config.MaxMessageBytes/8
 
 // OpenCaller says hello on conn, which is the Caller's from then on, and hands
 // over the variables that the hub wants, of those that lookup knows. What servers
-// ask and tell goes to agent; nil is nobody. On an error, a *RemoteError, a
-// *LostError or what ended ctx, conn is closed.
+// ask and tell goes to agent; nil is nobody. It takes HubLineWait at most, or until
+// ctx ends. On an error, a *RemoteError, a *LostError or what ended ctx, conn is
+// closed.
 func OpenCaller(ctx context.Context, conn net.Conn, h Hello, lookup func(name string) (string, bool), agent call.Agent) (*Caller, error) {
 	c := &Caller{conn: conn, lines: wire.NewReader(conn, maxAnswer), agent: agent, asked: map[string]context.CancelCauseFunc{}}
 	if err := c.hello(ctx, h, lookup); err != nil {
@@ -47,8 +49,13 @@ func OpenCaller(ctx context.Context, conn net.Conn, h Hello, lookup func(name st
 }
 
 func (c *Caller) hello(ctx context.Context, h Hello, lookup func(string) (string, bool)) error {
+	_ = c.conn.SetDeadline(time.Now().Add(config.HubLineWait)) // without deadlines the hub's end, or ctx, is the bound
 	stop := bounded(ctx, c.conn)
-	defer stop()
+	defer func() {
+		if stop() {
+			_ = c.conn.SetDeadline(time.Time{})
+		}
+	}()
 	if _, err := c.conn.Write(h.Line()); err != nil {
 		return lost(ctx, err)
 	}
@@ -121,8 +128,10 @@ func (c *Caller) Do(ctx context.Context, row, method string, params []byte, prog
 		}
 		m, err := wire.Parse(line)
 		switch {
-		case err != nil:
-			return wire.Message{}, &LostError{err}
+		case IsStopped(line):
+			return wire.Message{}, &LostError{errStopped}
+		case err != nil: // half a line
+			return wire.Message{}, &LostError{fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)}
 		case m.Kind == wire.Response && bytes.Equal(m.IDBytes(), id):
 			m.Raw = bytes.Clone(m.Raw)
 			return m, nil

@@ -4,14 +4,17 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"postern/pkg/calllog"
+	"postern/pkg/config"
 	"postern/pkg/mcptest"
 	"postern/pkg/wire"
 )
@@ -90,6 +93,78 @@ func (s *scripted) play(side func()) {
 func nothing([]byte) {}
 
 func none(string) (string, bool) { return "", false }
+
+// A hub that takes the connection and says nothing is waited for as long as both
+// ends of a hello wait, and no longer: whoever asked can do without (K7).
+func TestSilentHub(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		go func() { _, _ = io.Copy(io.Discard, theirs) }() // ends with the connection
+		begin := time.Now()
+		_, err := OpenCaller(t.Context(), ours, Hello{Kind: KindCall}, none, nil)
+		var lost *LostError
+		if took := time.Since(begin); !errors.As(err, &lost) || err.Error() != "the hub does not answer" || took != config.HubLineWait {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+// The deadline of the hello is not one of what follows.
+func TestSlowAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		go func() { // ends with the answers
+			in := bufio.NewReader(theirs)
+			_, _ = in.ReadString('\n')
+			_, _ = io.WriteString(theirs, `{"postern":1,"session":"s"}`+"\n")
+			for range 3 {
+				_, _ = in.ReadString('\n')
+			}
+			time.Sleep(10 * config.HubLineWait)
+			_, _ = io.WriteString(theirs, `{"jsonrpc":"2.0","id":"r","result":{}}`+"\n")
+		}()
+		c, err := OpenCaller(t.Context(), ours, Hello{Kind: KindCall}, none, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Do(t.Context(), "r", "tools/call", []byte("{}"), nothing); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What became of a hub is said in words of its own.
+func TestLostWords(t *testing.T) {
+	for say, want := range map[string]string{
+		"":                  "the hub went away before it answered",
+		string(Stopped()):   "the hub was stopped before it answered",
+		`{"jsonrpc":"2.0",`: "the hub went away before it answered",
+	} {
+		conn, s := dialScripted(t)
+		s.play(func() {
+			s.line()
+			s.say(`{"postern":1,"session":"s"}`)
+			for range 3 {
+				s.line()
+			}
+			_, _ = io.WriteString(s.conn, say)
+			s.conn.Close()
+		})
+		c, err := OpenCaller(t.Context(), conn, Hello{Kind: KindCall}, none, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Do(t.Context(), newRow(), "tools/call", []byte("{}"), nothing)
+		var lost *LostError
+		if !errors.As(err, &lost) || err.Error() != want {
+			t.Errorf("after %q: %v", say, err)
+		}
+		c.Close()
+	}
+}
 
 // A verb is one line, and its result another; what the hub refuses keeps its word
 // and its exit code.

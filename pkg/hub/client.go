@@ -3,22 +3,36 @@ package hub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"postern/pkg/wire"
 )
 
-// LostError says that the hub went away before it had answered.
+// LostError says that the hub went away before it had answered, or does not answer.
 type LostError struct{ Err error }
 
 // Error says what was seen of it.
 func (e *LostError) Error() string {
+	switch {
+	case errors.Is(e.Err, os.ErrDeadlineExceeded):
+		return "the hub does not answer"
+	case errors.Is(e.Err, errStopped):
+		return "the hub was stopped before it answered"
+	case errors.Is(e.Err, io.EOF), errors.Is(e.Err, io.ErrUnexpectedEOF), errors.Is(e.Err, syscall.ECONNRESET), errors.Is(e.Err, syscall.EPIPE):
+		return "the hub went away before it answered"
+	}
 	return fmt.Sprintf("the hub went away before it answered: %v", e.Err)
 }
+
+// errStopped is the end of a hub that a person stopped.
+var errStopped = errors.New("stopped")
 
 // Unwrap is what the connection said.
 func (e *LostError) Unwrap() error { return e.Err }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"postern/pkg/config"
@@ -80,19 +81,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 // one that answers (K7). It creates nothing. The rest is as with Place.Dial; a
 // socket that is not to be believed counts only when no other answers.
 func DialAny(ctx context.Context, dirs state.Dirs) (net.Conn, error) {
-	sockets, err := filepath.Glob(filepath.Join(quoteGlob(dirs.Runtime), family(dirs)+"*.sock"))
-	if err != nil {
-		return nil, err
-	}
-	made := map[string]time.Time{}
-	for _, s := range sockets {
-		if fi, err := os.Lstat(s); err == nil {
-			made[s] = fi.ModTime()
-		}
-	}
-	slices.SortStableFunc(sockets, func(a, b string) int { return made[b].Compare(made[a]) })
 	var refused error
-	for _, s := range sockets {
+	for _, s := range socketsOf(dirs, ".sock") {
 		conn, err := Place{Dirs: dirs, Socket: s}.Dial(ctx)
 		if err == nil {
 			return conn, nil
@@ -106,6 +96,47 @@ func DialAny(ctx context.Context, dirs state.Dirs) (net.Conn, error) {
 		return nil, refused
 	}
 	return nil, &NoHubError{filepath.Join(dirs.Runtime, family(dirs)+"*.sock")}
+}
+
+// DialAll connects to every hub of these directories, the newest first, and after
+// them to those that retire, which take orders as long as they have sessions. The
+// error is DialAny's, when there is none.
+func DialAll(ctx context.Context, dirs state.Dirs) (all []net.Conn, err error) {
+	sockets := append(socketsOf(dirs, ".sock"), socketsOf(dirs, retiredSuffix)...)
+	for _, s := range sockets {
+		conn, failed := Place{Dirs: dirs, Socket: s}.Dial(ctx)
+		if failed == nil {
+			all = append(all, conn)
+			continue
+		}
+		_, nobody := errors.AsType[*NoHubError](failed)
+		if nobody && strings.HasSuffix(s, retiredSuffix) {
+			_ = os.Remove(s) // that hub was killed, and its pid is in the name
+		}
+		if err == nil && !nobody {
+			err = failed
+		}
+	}
+	switch {
+	case len(all) > 0:
+		return all, nil
+	case err != nil:
+		return nil, err
+	}
+	return nil, &NoHubError{filepath.Join(dirs.Runtime, family(dirs)+"*.sock")}
+}
+
+// socketsOf are the files of hubs of these directories, the newest first.
+func socketsOf(dirs state.Dirs, suffix string) []string {
+	sockets, _ := filepath.Glob(filepath.Join(quoteGlob(dirs.Runtime), family(dirs)+"*"+suffix)) // the pattern is one
+	made := map[string]time.Time{}
+	for _, s := range sockets {
+		if fi, err := os.Lstat(s); err == nil {
+			made[s] = fi.ModTime()
+		}
+	}
+	slices.SortStableFunc(sockets, func(a, b string) int { return made[b].Compare(made[a]) })
+	return sockets
 }
 
 // quoteGlob is dir as a pattern that matches it alone.

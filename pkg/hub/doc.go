@@ -66,8 +66,17 @@
 // Whoever gets the lock within HubLockWait is the hub; who does not ends without a
 // word. A hub retires when its executable or its socket was replaced: it gives up
 // socket and lock, says "retiring" to whoever still connects, and ends with its
-// last session. It does the same after its idle time. So there is one hub of a
-// place that takes sessions, and there may be older ones that finish theirs.
+// last session. It does the same after its idle time. So there is one hub of a place
+// that takes sessions, and there may be older ones that finish theirs. A socket that
+// a service manager handed over stays, unless a session does: until its end the
+// manager would start no other hub.
+//
+// A hub that goes on for its sessions listens for orders on
+//
+//	hub-DIRECTORIES-BUILD-PID.old
+//
+// so that a verb reaches all that has servers (DialAll); to a hello it says
+// "retiring" there.
 //
 // # The wire of the socket
 //
@@ -87,10 +96,11 @@
 // whole. The hub answers with one line (Welcome), or refuses (RemoteError) and
 // closes:
 //
-//	{"postern":1,"session":"01K…","want":["GITHUB_TOKEN"]}
+//	{"postern":1,"session":"01K…","want":["GITHUB_TOKEN"],"notes":["…/mcp.yaml:3:1: …"]}
 //	{"postern":1,"error":{"word":"usage","message":"…","exit":2}}
 //
-// Where it wants values the client sends those that it has, in one line of at most
+// Notes are what is wrong with the configuration: a bridge says them on its standard
+// error. Where the hub wants values the client sends those that it has, in one line of at most
 // HubEnvBytes (Values):
 //
 //	{"postern":1,"env":{"GITHUB_TOKEN":"…"}}
@@ -98,8 +108,9 @@
 // From then on the hub sends MCP. The client sends MCP with a stamp before each
 // line: the 26 characters of the row's id that a call in it gets, and one blank.
 // The client's end of the connection is the end of the session. A hub that a
-// person stopped sends {"postern":1,"stopped":true} last; the connection of one
-// that dies just ends. Word "retiring" means: look for the hub again. A connection
+// person stopped sends {"postern":1,"stopped":true} last, and leaves
+// hub-DIRECTORIES-BUILD.stopped, whose time tells those who do not read it; the
+// connection of one that dies just ends. Word "retiring" means: look for the hub again. A connection
 // that ends before the answer means the same.
 //
 // An order (Order) is one line, and so is its answer (ParseResult):

@@ -46,7 +46,7 @@ func (h *shared) welcome(conn *net.UnixConn, lines *firstLines, hello Hello) {
 		return
 	}
 	defer h.end()
-	if answer(conn, line(Welcome{Session: o.Session, Want: want})) != nil {
+	if answer(conn, line(Welcome{Session: o.Session, Want: want, Notes: notes(h.o.Host.Remarks(o.Project))})) != nil {
 		return
 	}
 	given, err := values(lines, want)
@@ -56,6 +56,19 @@ func (h *shared) welcome(conn *net.UnixConn, lines *firstLines, hello Hello) {
 	o.Environ = append(o.Environ, given...)
 	h.serve(conn, lines.rest(), o)
 	h.goodbye(conn)
+}
+
+// notes bounds what a client is told.
+func notes(all []string) []string {
+	if more := len(all) - config.HubNotes; more > 0 {
+		all = append(all[:config.HubNotes:config.HubNotes], fmt.Sprintf("and %d more: mcp-catalog servers --check", more))
+	}
+	for i, text := range all {
+		if len(text) > config.HubNoteBytes {
+			all[i] = strings.ToValidUTF8(text[:config.HubNoteBytes], "") + "…"
+		}
+	}
+	return all
 }
 
 // values reads what the client has of the variables that it was asked for.
@@ -119,9 +132,10 @@ func (h *Hello) project() (string, error) {
 	return root, nil
 }
 
-// plain serves a connection that began with anything else (R81).
+// plain serves a connection that began with anything else (R81). A hub that retires
+// just closes it: that protocol has no word for it.
 func (h *shared) plain(conn *net.UnixConn, begin []byte, lines *firstLines) {
-	if !h.begin() {
+	if h.replaced() || !h.begin() {
 		return
 	}
 	defer h.end()
@@ -158,8 +172,12 @@ func (h *shared) order(conn *net.UnixConn, o Order) {
 	_ = answer(conn, line(struct {
 		Result json.RawMessage `json:"result"`
 	}{result}))
-	if o.Verb == VerbStop {
+	switch o.Verb {
+	case VerbStop:
+		h.o.Place.markStopped()
 		h.stop()
+	case VerbReload:
+		h.note() // of how long it stays
 	}
 }
 

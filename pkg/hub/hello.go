@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"postern/pkg/call"
 	"postern/pkg/config"
@@ -39,10 +41,19 @@ type Hello struct {
 // is refused by the hub.
 func (h Hello) Line() []byte { return line(h) }
 
+// IsText reports whether the hub reads what the hello says: a path may be bytes that
+// are no UTF-8, and a line would name another one in its place.
+func (h Hello) IsText() bool {
+	return utf8.ValidString(h.Dir + h.Project + h.Policy + h.Only)
+}
+
 // Welcome is the hub's answer to a Hello.
 type Welcome struct {
 	Session string   `json:"session"`
 	Want    []string `json:"want,omitempty"` // variables whose values are asked for; none = no Values follow
+	// Notes are for whoever runs the agent: what is wrong with the configuration and
+	// the trust that the session begins with (R90, MB-172).
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Values answers the want of a Welcome: those variables that there are.
@@ -50,8 +61,13 @@ type Values struct {
 	Env map[string]string `json:"env"`
 }
 
-// Line is the values as their line, with the newline.
-func (v Values) Line() []byte { return line(v) }
+// Line is the values as their line, with the newline. Bytes that are no UTF-8 are as
+// though they were not there: the line would hold others.
+func (v Values) Line() []byte {
+	v.Env = maps.Clone(v.Env)
+	maps.DeleteFunc(v.Env, func(_, value string) bool { return !utf8.ValidString(value) })
+	return line(v)
+}
 
 // Verbs of control.
 const (
@@ -85,11 +101,16 @@ func (e *RemoteError) Error() string { return e.Message }
 
 // Stopped is the last line to a bridge, with the newline, of a hub that a person
 // stopped: no other is to be started until the agent reconnects.
-func Stopped() []byte { return []byte(`{"postern":1,"stopped":true}` + "\n") }
+func Stopped() []byte { return []byte(stopped + "\n") }
 
-// IsStopped reports whether a line of the hub is Stopped.
+const stopped = `{"postern":1,"stopped":true}`
+
+// IsStopped reports whether a line of the hub is Stopped, or ends with it: then the
+// hub had to leave a line in the middle, as no whole one can end so, and what is
+// before it is nothing.
 func IsStopped(line []byte) bool {
-	return bytes.Equal(bytes.TrimRight(line, "\r\n"), bytes.TrimRight(Stopped(), "\n"))
+	line = bytes.TrimRight(line, "\r\n")
+	return len(line) >= len(stopped) && string(line[len(line)-len(stopped):]) == stopped
 }
 
 // ParseWelcome reads the hub's answer to a Hello. The error is a *RemoteError
@@ -199,6 +220,8 @@ func (h *Hello) check() error {
 		return badHello("project and no_project exclude each other")
 	case h.Dir != "" && !filepath.IsAbs(h.Dir) || h.Project != "" && !filepath.IsAbs(h.Project):
 		return badHello("dir and project are absolute paths")
+	case !slices.Contains([]string{"", "direct", "mcp-call", "mcp-catalog"}, h.Via): // else a session could hide as a control verb's
+		return badHello("there is no via %q", h.Via)
 	case !slices.Contains([]string{"", "auto", "full", "lazy"}, h.Exposure):
 		return badHello("there is no exposure %q", h.Exposure)
 	}

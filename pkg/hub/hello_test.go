@@ -44,13 +44,13 @@ func TestWireFixtures(t *testing.T) {
 			t.Errorf("%s is read as %+v, %v", want, o.order, err)
 		}
 	}
-	for _, welcome := range []Welcome{{Session: "06h2kjnkwf9ytbsq9h9zmw2488", Want: []string{"GITHUB_TOKEN"}}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488"}} {
+	for _, welcome := range []Welcome{{Session: "06h2kjnkwf9ytbsq9h9zmw2488", Want: []string{"GITHUB_TOKEN"}}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488"}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488", Notes: []string{"mcp.yaml:3:1: no such key"}}} {
 		want := next()
 		if got, err := ParseWelcome(want); err != nil || !reflect.DeepEqual(got, welcome) || !bytes.Equal(line(welcome), want) {
 			t.Errorf("%s is read as %+v, %v and written %s", want, got, err, line(welcome))
 		}
 	}
-	if got := (Values{Env: map[string]string{"GITHUB_TOKEN": "x"}}).Line(); !bytes.Equal(got, next()) {
+	if got := (Values{Env: map[string]string{"GITHUB_TOKEN": "x", "BYTES": "caf\xe9"}}).Line(); !bytes.Equal(got, next()) {
 		t.Errorf("written %s", got)
 	}
 	for _, refused := range []RemoteError{
@@ -96,6 +96,8 @@ func TestOpening(t *testing.T) {
 		`{"postern":1,"kind":"bridge","dir":"src"}`:                                            "absolute",
 		`{"postern":1,"kind":"bridge","project":"src"}`:                                        "absolute",
 		`{"postern":1,"kind":"bridge","project":"/src","no_project":true}`:                     "exclude",
+		`{"postern":1,"kind":"bridge","via":"control"}`:                                        "control", // would not be shown by status
+		`{"postern":1,"kind":"call","via":"` + strings.Repeat("x", 1<<10) + `"}`:               "via",
 		`{"postern":1,"kind":"bridge","exposure":"top_k"}`:                                     "top_k",
 		`{"postern":1,"kind":"bridge","locale":{"LANG":"C"}}`:                                  "locale has a value of the wrong kind: object",
 		`{"postern":1,"kind":"bridge","list_wait_ms":123456789012345678901234567890123456789}`: "list_wait_ms",

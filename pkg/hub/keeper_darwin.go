@@ -27,6 +27,9 @@ func executable() string {
 
 func settle() {}
 
+// ownDescriptors lists what this process has open.
+const ownDescriptors = "/dev/fd"
+
 func attributes(session bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: session} }
 
 func replace(from, to int) error { return unix.Dup2(from, to) }

@@ -14,6 +14,7 @@ import (
 // returns the leash when the mark is meant for it; nil when this process has no
 // keeper. It is called once, before anything else is opened.
 func Attach() *Leash {
+	settle()
 	text, ok := os.LookupEnv(variable)
 	if !ok {
 		return nil
@@ -24,7 +25,6 @@ func Attach() *Leash {
 		return nil // inherited from a process that was kept, or made up
 	}
 	unix.CloseOnExec(m.fd)
-	settle()
 	ends := make(chan struct{})
 	go watch(os.NewFile(uintptr(m.fd), "keeper"), ends) // ends when the keeper has, or with the process
 	return &Leash{Parent: m.parent, Ends: ends}

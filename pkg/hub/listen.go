@@ -16,7 +16,7 @@ import (
 type post struct {
 	place    Place
 	listener *net.UnixListener
-	given    bool        // by a service manager, whose the socket is
+	given    bool        // by a service manager, whose the socket is, until it is given up
 	socket   os.FileInfo // as it was made
 	unlock   func() error
 }
@@ -71,7 +71,7 @@ func (p Place) lock(ctx context.Context, given bool) (func() error, error) {
 
 // listenOn makes the socket, in the place of one that nobody listens on. It returns
 // nil when somebody does. The lock is held: no other hub does this meanwhile. The
-// umask is private's, or who looks before its mode is set takes it for unsafe.
+// umask is Private's, or who looks before its mode is set takes it for unsafe.
 func listenOn(path string) (*net.UnixListener, error) {
 	if _, err := os.Lstat(path); err == nil {
 		conn, err := net.DialTimeout("unix", path, config.HubLockWait)

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"postern/pkg/state"
 )
@@ -39,6 +41,25 @@ func PlaceOf(dirs state.Dirs, build string) (Place, error) {
 // Outside is an *state.UnsafeError when the runtime directory lies inside a
 // project, whose programs could put another socket there (C5).
 func (p Place) Outside(project string) error { return state.CheckRuntime(p.Dirs.Runtime, project) }
+
+// mark is the file that tells when a person stopped the hub of this place last.
+func (p Place) mark() string { return strings.TrimSuffix(p.Socket, ".sock") + ".stopped" }
+
+// markStopped leaves the mark. Without it only those learn of the stop that are told.
+func (p Place) markStopped() {
+	_ = os.WriteFile(p.mark(), []byte("stopped\n"), 0o600)
+}
+
+// StoppedSince reports whether a person stopped a hub of this place after t: a bridge
+// that had one then starts no other, even if that hub could not tell it.
+func (p Place) StoppedSince(t time.Time) bool {
+	fi, err := os.Lstat(p.mark())
+	return err == nil && fi.ModTime().After(t)
+}
+
+// ErrStopped is for BridgeOptions.Reach: a person stopped the hub, and there is to be
+// no other (StoppedSince).
+var ErrStopped = errors.New("the hub was stopped by a person")
 
 // family is what the names of all hubs of these directories begin with.
 func family(dirs state.Dirs) string {

@@ -24,7 +24,7 @@ import (
 // socket. What is made in them is as a hub makes it.
 func scratch(t *testing.T) state.Dirs {
 	t.Helper()
-	private()
+	Private()
 	dir, err := os.MkdirTemp("/tmp", "hub")
 	if err != nil {
 		t.Fatal(err)
@@ -383,5 +383,64 @@ func TestEnvironment(t *testing.T) {
 	want := "HOME=/h LC_ALL=C XDG_RUNTIME_DIR=/run POSTERN_CONFIG_DIR=/c POSTERN_STATE_DIR=/s POSTERN_CACHE_DIR=/x POSTERN_RUNTIME_DIR=/r"
 	if text := strings.Join(got, " "); text != want {
 		t.Errorf("%s\nnot\n%s", text, want)
+	}
+}
+
+// The mark of a stop counts for who had a hub before, and for nobody else.
+func TestStopMark(t *testing.T) {
+	p := placeOf(t, scratch(t), "a")
+	before := time.Now().Add(-time.Second)
+	if p.StoppedSince(before) {
+		t.Error("stopped by nobody")
+	}
+	p.markStopped()
+	if !p.StoppedSince(before) || p.StoppedSince(time.Now().Add(time.Second)) || placeOf(t, p.Dirs, "b").StoppedSince(before) {
+		t.Error("the mark is misread")
+	}
+	if err := os.Chtimes(p.mark(), before, before); err != nil {
+		t.Fatal(err)
+	}
+	p.markStopped()
+	if !p.StoppedSince(before.Add(500 * time.Millisecond)) {
+		t.Error("a second stop does not count")
+	}
+}
+
+// All hubs that take orders are reached, the newest of those that take sessions first;
+// what is left of one that was killed is removed.
+func TestDialAll(t *testing.T) {
+	dirs := scratch(t)
+	var nobody *NoHubError
+	if _, err := DialAll(t.Context(), dirs); !errors.As(err, &nobody) {
+		t.Errorf("without a hub: %v", err)
+	}
+	a, b := placeOf(t, dirs, "a"), placeOf(t, dirs, "b")
+	stem := strings.TrimSuffix(a.Socket, ".sock")
+	old, stale := stem+"-1"+retiredSuffix, stem+"-2"+retiredSuffix
+	for _, path := range []string{a.Socket, b.Socket, old, stale} {
+		l, err := listenOn(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if path == stale {
+			l.Close()
+		}
+	}
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(a.Socket, past, past); err != nil {
+		t.Fatal(err)
+	}
+	conns, err := DialAll(t.Context(), dirs)
+	var reached []string
+	for _, conn := range conns {
+		reached = append(reached, conn.RemoteAddr().String())
+		conn.Close()
+	}
+	if want := []string{b.Socket, a.Socket, old}; err != nil || fmt.Sprint(reached) != fmt.Sprint(want) {
+		t.Errorf("%v, %v, not %v", reached, err, want)
+	}
+	if _, err := os.Lstat(stale); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what is left of a killed one: %v", err)
 	}
 }

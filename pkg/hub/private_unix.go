@@ -4,8 +4,8 @@ package hub
 
 import "golang.org/x/sys/unix"
 
-// private lets nobody else read or write what this process creates.
-func private() { unix.Umask(0o077) }
+// Private lets nobody else read or write what this process creates from now on.
+func Private() { unix.Umask(0o077) }
 
 // NoCoreDumps keeps the memory of this process out of files (S15), and that of what
 // it starts: it holds credentials. A limit of 1 and not 0, as with 0 Linux still

@@ -15,10 +15,12 @@ import (
 
 // ServeOptions says what a hub serves, and where.
 type ServeOptions struct {
-	Place    Place
-	Host     *call.Host // opened with HostOptions.Own
-	Gateway  *gateway.Gateway
-	IdleExit time.Duration // without a session; 0 = it stays
+	Place   Place
+	Host    *call.Host // opened with HostOptions.Own
+	Gateway *gateway.Gateway
+	// IdleExit is how long the hub stays without a session; 0 = it stays. It is asked
+	// again and again, as the configuration may change. nil is 0.
+	IdleExit func() time.Duration
 	// Control does what an order says and writes its row. It may be called
 	// concurrently. A *call.Refusal keeps its word and its exit code.
 	Control func(verb, name string, pid int) (json.RawMessage, error)
@@ -34,7 +36,7 @@ type ServeOptions struct {
 // of core dumps (S15) are the process's. The limit of open files is raised by the
 // Go runtime, which gives the servers the old one back.
 func Serve(ctx context.Context, o ServeOptions) error {
-	private()
+	Private()
 	NoCoreDumps()
 	p, err := occupy(ctx, o.Place)
 	if p == nil || err != nil {
@@ -43,18 +45,28 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	h := &shared{o: o, image: ownImage(), changed: make(chan struct{}, 1), open: map[net.Conn]bool{}}
 	// Agents of an earlier build may have started this hub: it is there for them.
 	h.orphan = h.image.replaced()
-	if linger := config.HubOrphanLinger; h.orphan && (o.IdleExit == 0 || o.IdleExit > linger) {
-		h.o.IdleExit = linger
-	}
 	var end context.CancelFunc
 	h.ctx, end = context.WithCancel(ctx)
 	defer end()
 	accepting := make(chan struct{})
 	go func() { // ends when the post is left
 		defer close(accepting)
-		h.accept(p.listener, !p.given)
+		h.accept(p.listener)
 	}()
 	why := h.watch(p)
+	var ear *aside
+	if h.remains() {
+		ear = h.stepAside(o.Place)
+	}
+	defer ear.close()
+	if p.given && h.remains() {
+		p.given = false
+		why = "this hub ends with its last session, and systemd starts none meanwhile: agents do; " +
+			"systemctl --user restart postern.socket has it start the next one"
+	}
+	h.mu.Lock()
+	h.drain = !p.given
+	h.mu.Unlock()
 	err = p.leave()
 	if why != "" {
 		o.Say(why)
@@ -77,10 +89,12 @@ type shared struct {
 	mu       sync.Mutex
 	open     map[net.Conn]bool
 	sessions int
-	empty    time.Time // since when there are none
-	used     bool      // there was one
-	retiring bool      // no session begins any more
-	stopped  bool      // by an order
+	empty    time.Time     // since when there are none
+	used     bool          // there was one
+	linger   time.Duration // without a session; 0 = it stays
+	retiring bool          // no session begins any more
+	stopped  bool          // by an order
+	drain    bool          // once the post is left: nobody else takes who connected before
 }
 
 // watch returns when the hub is to take no session any more, and says why. It
@@ -92,6 +106,7 @@ func (h *shared) watch(p *post) (why string) {
 	h.empty = time.Now()
 	h.mu.Unlock()
 	for {
+		h.consult()
 		timer := time.NewTimer(h.idle())
 		select {
 		case <-h.ctx.Done():
@@ -113,6 +128,20 @@ func (h *shared) watch(p *post) (why string) {
 	}
 }
 
+// consult asks how long the hub may stay without a session now.
+func (h *shared) consult() {
+	var linger time.Duration
+	if h.o.IdleExit != nil {
+		linger = h.o.IdleExit()
+	}
+	if most := config.HubOrphanLinger; h.orphan && (linger == 0 || linger > most) {
+		linger = most
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.linger = linger
+}
+
 // forever is longer than any hub lives.
 const forever = 1 << 62
 
@@ -126,7 +155,7 @@ func (h *shared) idle() time.Duration {
 // idleNow is idle, with mu held. Whoever the hub was started for comes within
 // HubReach.
 func (h *shared) idleNow() time.Duration {
-	limit := h.o.IdleExit
+	limit := h.linger
 	switch {
 	case h.sessions > 0 || limit == 0:
 		return forever
@@ -155,6 +184,13 @@ func (h *shared) replaced() bool {
 		h.note()
 	}
 	return h.leaving()
+}
+
+// remains reports that a hub which retires goes on for a session that is open.
+func (h *shared) remains() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sessions > 0 && !h.stopped && h.ctx.Err() == nil
 }
 
 func (h *shared) leaving() bool {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -233,7 +234,7 @@ func TestLeftInTheQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: true, orphan: true}
+	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: true, orphan: true, drain: true}
 	var waiting []*client
 	for range 3 {
 		conn, err := net.Dial("unix", l.Addr().String())
@@ -247,7 +248,7 @@ func TestLeftInTheQueue(t *testing.T) {
 	if err := l.SetDeadline(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	h.accept(l, true)
+	h.accept(l)
 	for _, c := range waiting {
 		var refused *RemoteError
 		if _, err := c.hello(Hello{Kind: KindBridge}); !errors.As(err, &refused) || refused.Word != WordRetiring {
@@ -266,7 +267,7 @@ func TestIdleTimes(t *testing.T) {
 		used     bool
 		want     time.Duration
 	}{{0, 0, true, forever}, {time.Minute, 1, true, forever}, {time.Minute, 0, true, time.Minute}, {1, 0, false, config.HubReach}} {
-		h := &shared{o: ServeOptions{IdleExit: tc.exit}, sessions: tc.sessions, used: tc.used, empty: time.Now()}
+		h := &shared{linger: tc.exit, sessions: tc.sessions, used: tc.used, empty: time.Now()}
 		if got := h.idle(); got > tc.want || got < tc.want-time.Second {
 			t.Errorf("%+v: %v", tc, got)
 		}
@@ -300,13 +301,28 @@ func TestLimitsOfTheHub(t *testing.T) {
 	}
 }
 
+// Who speaks plain MCP to a hub that retires is told nothing but the end: the hub's
+// own lines are none of that protocol.
+func TestPlainWhileRetiring(t *testing.T) {
+	ours, theirs := pair(t)
+	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: true, orphan: true}
+	if _, err := io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	h.greet(ours)
+	ours.Close()
+	if told, err := io.ReadAll(theirs); len(told) > 0 || err != nil {
+		t.Errorf("%q, %v", told, err)
+	}
+}
+
 // A service manager hands over the socket, to the hub or to its keeper. It is not
 // removed, and one that this build is not looked for on is refused.
 func TestActivation(t *testing.T) {
 	dirs := scratch(t)
 	place := placeOf(t, dirs, "1")
 	for _, verb := range []string{"hub", "kept-hub"} {
-		h, l := activated(t, dirs, place.Socket, verb, "500ms", "1")
+		h, l := activated(t, dirs, place.Socket, os.Args[0], verb, "500ms", "1")
 		s := session(t, place) // it waits in the queue until the hub is there
 		s.ping()
 		s.Close()
@@ -322,7 +338,7 @@ func TestActivation(t *testing.T) {
 		}
 	}
 	for socket, fds := range map[string]string{place.Socket + "2": "1", place.Socket: "2"} {
-		h, _ := activated(t, dirs, socket, "hub", "0", fds)
+		h, _ := activated(t, dirs, socket, os.Args[0], "hub", "0", fds)
 		if code := h.code(); code != 96 || !strings.Contains(h.out.String(), "mcp-serve install") {
 			t.Errorf("ended with %d: %s", code, &h.out)
 		}
@@ -330,7 +346,7 @@ func TestActivation(t *testing.T) {
 }
 
 // activated starts a hub as a service manager does.
-func activated(t *testing.T, dirs state.Dirs, socket, verb, idle, fds string) (*hubOf, *net.UnixListener) {
+func activated(t *testing.T, dirs state.Dirs, socket, program, verb, idle, fds string) (*hubOf, *net.UnixListener) {
 	t.Helper()
 	l, err := listenOn(socket)
 	if err != nil {
@@ -342,7 +358,7 @@ func activated(t *testing.T, dirs state.Dirs, socket, verb, idle, fds string) (*
 		t.Fatal(err)
 	}
 	defer f.Close()
-	h := prepareHub(t, dirs, "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, os.Args[0], verb, "1", idle)
+	h := prepareHub(t, dirs, "/bin/sh", "-c", `LISTEN_PID=$$ exec "$0" "$@"`, program, verb, "1", idle)
 	h.Env, h.ExtraFiles = append(h.Env, "LISTEN_FDS="+fds), []*os.File{f}
 	h.start()
 	return h, l
@@ -357,11 +373,54 @@ func TestActivationBesideAHub(t *testing.T) {
 	if err := os.Remove(old.place.Socket); err != nil {
 		t.Fatal(err)
 	}
-	activated(t, dirs, old.place.Socket, "hub", "0", "1")
+	activated(t, dirs, old.place.Socket, os.Args[0], "hub", "0", "1")
 	session(t, old.place).ping()
 	s.ping()
 	if config.HubSocketWait < 2*config.HubCheckEvery {
 		t.Error("it waits less than the hub before needs")
 	}
 	_ = old.Process.Signal(syscall.SIGTERM)
+}
+
+// A service manager starts no other hub as long as the one before lives, and would
+// let everybody wait: one that retires while it has sessions gives the place up to
+// whoever starts a hub without it.
+func TestReplacedExecutableActivated(t *testing.T) {
+	dirs, program := scratch(t), copyOf(t, "program")
+	place := placeOf(t, dirs, "1")
+	old, l := activated(t, dirs, place.Socket, program, "hub", "0", "1")
+	one := session(t, place)
+	replaceBy(t, program)
+	if !retired(t, place) {
+		t.Error("a session began with the old hub")
+	}
+	if !mcptest.Eventually(func() bool { return place.Free(t.Context()) }) {
+		t.Fatal("the lock is kept")
+	}
+	next := prepareHub(t, dirs, program, "hub", "1", "0")
+	next.start()
+	next.up()
+	session(t, place).ping()
+	one.ping()
+	one.Close()
+	if code := old.code(); code != 0 || !strings.Contains(old.out.String(), "systemctl --user restart postern.socket") {
+		t.Errorf("ended with %d: %s", code, &old.out)
+	}
+	session(t, place).ping()
+	l.Close()
+}
+
+// One that has no session ends at once, and the socket stays the manager's.
+func TestReplacedExecutableActivatedIdle(t *testing.T) {
+	dirs, program := scratch(t), copyOf(t, "program")
+	place := placeOf(t, dirs, "1")
+	old, _ := activated(t, dirs, place.Socket, program, "hub", "0", "1")
+	session(t, place).Close()
+	replaceBy(t, program)
+	if code := old.code(); code != 0 {
+		t.Errorf("ended with %d: %s", code, &old.out)
+	}
+	if _, err := os.Lstat(place.Socket); err != nil {
+		t.Error(err)
+	}
 }

@@ -108,6 +108,21 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// What a client is told fits in a first line, however much is wrong.
+func TestNotes(t *testing.T) {
+	many := make([]string, 3000)
+	for i := range many {
+		many[i] = strings.Repeat("é", config.HubNoteBytes)
+	}
+	got := notes(many)
+	if n := len(line(Welcome{Notes: got})); n > config.HubLineBytes || len(got) != config.HubNotes+1 || got[config.HubNotes] != "and 2980 more: mcp-catalog servers --check" {
+		t.Errorf("%d bytes, %d notes: %s", n, len(got), got[len(got)-1])
+	}
+	if few := notes([]string{"a", "b"}); fmt.Sprint(few) != "[a b]" || notes(nil) != nil {
+		t.Error(few)
+	}
+}
+
 // C30: of what a client sends, the values that it was asked for are taken.
 func TestValues(t *testing.T) {
 	for text, want := range map[string]string{

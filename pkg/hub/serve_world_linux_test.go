@@ -38,7 +38,7 @@ func serveProgram(args []string) int {
 	p, err := PlaceOf(dirs, args[0])
 	if err == nil {
 		host := call.OpenHost(call.HostOptions{Dirs: dirs, Environ: os.Environ(), Own: true, Warn: say}, config.Log{Days: 1, MaxFile: 1 << 20})
-		err = Serve(ctx, ServeOptions{Place: p, Host: host, Gateway: gateway.New(host, "1"), IdleExit: idle, Control: host.Control, Say: say})
+		err = Serve(ctx, ServeOptions{Place: p, Host: host, Gateway: gateway.New(host, "1"), IdleExit: func() time.Duration { return idle }, Control: host.Control, Say: say})
 		host.Close()
 	}
 	if err != nil {

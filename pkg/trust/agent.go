@@ -7,8 +7,14 @@ import "fmt"
 type AgentTerminalError struct {
 	PID  int
 	Name string // of the program, as the process list shows it
+	// Served says that the process is no agent but a gateway: one of its servers, which
+	// agents use, has run this.
+	Served bool
 }
 
 func (e *AgentTerminalError) Error() string {
+	if e.Served {
+		return fmt.Sprintf("this was started by a server that agents use: %s (process %d) runs it", e.Name, e.PID)
+	}
 	return fmt.Sprintf("this terminal belongs to an agent: %s (process %d) runs mcp-serve with these directories", e.Name, e.PID)
 }

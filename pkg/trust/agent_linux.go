@@ -22,13 +22,19 @@ const maxAncestors = 256
 // mcp-serve that works with the same directories. hosts names programs that run
 // agents and people's terminals alike and are passed over, as is the hub: who
 // started that is no agent, and may well be above all terminals. Processes that
-// cannot be looked at are no agents of ours: they belong to others.
+// cannot be looked at are no agents of ours: they belong to others. What runs below
+// a gateway is its servers', whoever started it: an agent may have them run it.
 func NotBelowAgent(dirs state.Dirs, hosts []string) error {
 	return notBelow(dirs, hosts, ancestors(os.Getpid()))
 }
 
 // notBelow asks for a process that has these above it.
 func notBelow(dirs state.Dirs, hosts []string, above []int) error {
+	for _, pid := range above {
+		if isGateway(pid) && sameDirs(pid, dirs) {
+			return &AgentTerminalError{PID: pid, Name: gatewayName, Served: true}
+		}
+	}
 	for _, pid := range proc.All() {
 		if pid == os.Getpid() || !isGateway(pid) || isHub(pid) || !sameDirs(pid, dirs) {
 			continue

@@ -76,6 +76,14 @@ func TestNotBelowAgent(t *testing.T) {
 	if err := below(ours); err != nil {
 		t.Errorf("a hub: %v", err)
 	}
+	// What a server of the hub runs is an agent's, though no agent is above it.
+	var served *AgentTerminalError
+	if err := notBelow(ours, []string{gatewayName}, []int{hub.Process.Pid}); !errors.As(err, &served) || served.PID != hub.Process.Pid || !served.Served {
+		t.Errorf("below a hub: %v", err)
+	}
+	if err := notBelow(state.Dirs{Config: dir}, nil, []int{hub.Process.Pid}); err != nil {
+		t.Errorf("below the hub of other directories: %v", err)
+	}
 	start("POSTERN_CONFIG_DIR="+ours.Config, "HOME="+dir)
 	got := eventually(true)
 	var agent *AgentTerminalError

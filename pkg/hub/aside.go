@@ -1,0 +1,63 @@
+package hub
+
+import (
+	"net"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// retiredSuffix ends the name of the socket of a hub that takes no session any more.
+const retiredSuffix = ".old"
+
+// aside is where such a hub is told what to do: it has servers as long as it has
+// sessions, and whoever kills one means all of it.
+type aside struct {
+	path     string
+	listener *net.UnixListener
+}
+
+// stepAside listens on a socket beside the one that was given up. It is nil when
+// there can be none: then the hub is out of reach until its last session ends.
+func (h *shared) stepAside(p Place) *aside {
+	path := strings.TrimSuffix(p.Socket, ".sock") + "-" + strconv.Itoa(os.Getpid()) + retiredSuffix
+	if len(path) > maxSocketPath {
+		return nil
+	}
+	l, err := listenOn(path)
+	if err != nil || l == nil {
+		return nil
+	}
+	r := &aside{path, l}
+	go func() { // ends with close
+		for {
+			conn, err := l.AcceptUnix()
+			if err != nil {
+				return
+			}
+			go h.hear(conn) // ends with the order, or with the process
+		}
+	}()
+	return r
+}
+
+func (r *aside) close() {
+	if r != nil {
+		r.listener.Close()
+		_ = os.Remove(r.path)
+	}
+}
+
+// hear serves one connection, whatever becomes of it.
+func (h *shared) hear(conn *net.UnixConn) {
+	defer conn.Close()
+	defer func() {
+		if v := recover(); v != nil { // R26
+			h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
+		}
+	}()
+	if checkPeer(conn) == nil {
+		h.greet(conn)
+	}
+}

@@ -1,0 +1,121 @@
+package pkg
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"postern/pkg/mcptest"
+)
+
+// What an agent happens to have open does not live on in the hub that it started,
+// nor in the servers: whoever waits for the end of such a pipe waits for the agent
+// alone (00). Both processes of the hub have the program's name, and let nobody read
+// what they make.
+func TestHubInheritsNothing(t *testing.T) {
+	s := newShared(t, "s")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	c := s.command("mcp-serve")
+	c.ExtraFiles = []*os.File{w}
+	a := mcptest.Start(t, c)
+	w.Close()
+	a.Initialize()
+	s.call(a, "s__echo", "")
+	h := s.theHub()
+	for _, pid := range append(s.servers(h), h.keeper, h.owner) {
+		if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", pid)); strings.HasPrefix(to, "pipe:") && sameFile(t, r, pid) {
+			t.Errorf("%d has the agent's pipe", pid)
+		}
+	}
+	for _, pid := range []int{h.keeper, h.owner} {
+		if name := readFile(fmt.Sprintf("/proc/%d/comm", pid)); name != "mcp-serve\n" {
+			t.Errorf("%d is shown as %q", pid, name)
+		}
+		if !strings.Contains(readFile(fmt.Sprintf("/proc/%d/status", pid)), "Umask:\t0077") {
+			t.Errorf("others can read what %d makes", pid)
+		}
+	}
+	a.Close()
+	_ = r.SetReadDeadline(time.Now().Add(mcptest.Bound))
+	if all, err := io.ReadAll(r); len(all) > 0 || err != nil {
+		t.Errorf("the pipe says %q, %v", all, err)
+	}
+	s.theHub()
+	s.stop()
+}
+
+// sameFile reports whether descriptor 3 of a process is the pipe that ours is.
+func sameFile(t *testing.T, ours *os.File, pid int) bool {
+	t.Helper()
+	theirs, err := os.Stat(fmt.Sprintf("/proc/%d/fd/3", pid))
+	fi, ourErr := ours.Stat()
+	return err == nil && ourErr == nil && os.SameFile(theirs, fi)
+}
+
+// What an agent has a server of the hub run is no person at a terminal, though no
+// agent is above it, whatever it takes out of its environment (S3).
+func TestHubServersAreNoPersons(t *testing.T) {
+	s := newShared(t, "s")
+	const name = ".config/postern/mcp.yaml"
+	_, fake, _ := strings.Cut(readFile(s.path(name)), "command: ")
+	fake, _, _ = strings.Cut(fake, ",")
+	s.write("wrap", "#!/bin/sh\nenv -i HOME=\"$HOME\" PATH=\"$PATH\" "+filepath.Join(s.bin, "mcp-catalog")+" enable s >\"$HOME/said\" 2>&1\n"+
+		"echo \"exit $?\" >>\"$HOME/said\"\nexec "+fake+" \"$@\"\n")
+	if err := os.Chmod(s.path("wrap"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.write(name, strings.Replace(readFile(s.path(name)), fake, s.path("wrap"), 1))
+	a := s.agent()
+	s.call(a, "s__echo", "")
+	if said := readFile(s.path("said")); !strings.Contains(said, "started by a server") || !strings.Contains(said, "exit 4") {
+		t.Errorf("it was told %s", said)
+	}
+	s.stop(a)
+}
+
+// The verbs reach every hub of these directories, one that was replaced and only
+// finishes its sessions as well: what is killed runs nowhere, and after a stop there is
+// nothing (R23).
+func TestHubVerbsReachAll(t *testing.T) {
+	s := newShared(t, "s")
+	s.ownBinaries()
+	one := s.agent()
+	first := s.server(one, "s")
+	old := s.theHub()
+	s.newBinary()
+	two := s.agent()
+	second := s.server(two, "s")
+	if !mcptest.Eventually(func() bool { return strings.Count(s.run0("mcp-serve", "status", "-o", "jsonl"), `"what":"hub"`) == 2 }) { // the old one looks now and then
+		t.Errorf("hubs: %s", s.run0("mcp-serve", "status", "-o", "jsonl"))
+	}
+	three := s.agent() // not by the old one
+	if pid := s.server(three, "s"); pid != second {
+		t.Errorf("served by %d, not %d", pid, second)
+	}
+	three.Close()
+	s.run0("mcp-serve", "kill", "s")
+	s.wantGone(first, second)
+	s.want(one, "upstream_unavailable", "s__echo", "")
+	s.want(two, "upstream_unavailable", "s__echo", "")
+	s.run0("mcp-serve", "start", "s")
+	s.call(one, "s__echo", "")
+	s.call(two, "s__echo", "")
+	s.run0("mcp-serve", "stop")
+	s.wantGone(old.keeper, old.owner)
+	s.want(one, "hub_lost", "s__echo", "")
+	s.want(two, "hub_lost", "s__echo", "")
+	one.Close()
+	two.Close()
+	s.nothingLeft()
+	if found := s.sockets(); len(found) > 0 {
+		t.Errorf("sockets are left: %v", found)
+	}
+}
