@@ -121,20 +121,6 @@ func (i *Instance) Release(session, id string) {
 	i.pool.nudge()
 }
 
-// Holder is the key whose server has this task of a session, whether that runs or
-// not. Where two have a task with the id, it is the one that was held last.
-func (p *Pool) Holder(session, id string) (key string, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var newest time.Time
-	for _, b := range p.berths {
-		if until, held := b.tasks[task{session, id}]; held && until.After(newest) {
-			key, ok, newest = b.key, true, until
-		}
-	}
-	return key, ok
-}
-
 // holder is a session with a task.
 type holder struct {
 	session string
