@@ -57,6 +57,7 @@ func (i *Instance) end(u *user, v verdict) {
 	if v.admitted {
 		u.flying--
 		i.settle(v, now)
+		i.gaveUp(u.session, v.failure, now)
 	}
 	b.calls--
 	u.calls--

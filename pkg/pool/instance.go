@@ -50,6 +50,7 @@ type Instance struct {
 	level    level          // that it was told
 	tuning   gate           // held while it is told
 	listens  listens        // of a modern one
+	left     [2]givenUp     // the last calls of two sessions that were given up; guarded by Pool.mu
 	dropped  atomic.Uint64  // notifications that were for nobody
 	early    []wire.Message // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
 

@@ -74,6 +74,55 @@ func TestMessagesOfTasksStayWithTheirSession(t *testing.T) {
 	}
 }
 
+// MB-098, R72: a server may go on with a call that its session has given up, and ask
+// about it. Nobody else is asked then, and the session itself only in a call.
+func TestMB098QuestionsOfACallThatWasGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, upstream.Info{})
+		c.server.answers(silent)
+		asks := func(what, want string) {
+			t.Helper()
+			if got := c.asks(`{"message":"m"}`); got != want {
+				t.Errorf("%s: put to %q, want %q", what, got, want)
+			}
+		}
+		calls := func(session string, limit time.Duration) (cancel context.CancelFunc) {
+			ctx, cancel := context.WithCancel(t.Context())
+			call := toolCall("echo", "{}")
+			call.Timeout = limit
+			go func() { _, _, _ = c.i.Do(ctx, session, call) }() // ends with cancel, or limit
+			synctest.Wait()
+			return cancel
+		}
+		calls("a", time.Second)
+		end := calls("b", time.Hour)
+		asks("two are under way", "")
+		time.Sleep(2 * time.Second)
+		asks("one of two has timed out", "")
+		time.Sleep(config.GivenUpLife)
+		asks("that was a while ago", "b")
+		other := calls("a", time.Hour)
+		end()
+		synctest.Wait()
+		asks("one of two was cancelled", "")
+		other()
+		synctest.Wait()
+		asks("none is under way", "")
+		end = calls("b", time.Hour)
+		asks("another one gave up, too", "")
+		time.Sleep(config.GivenUpLife)
+		asks("that was a while ago", "b")
+		end()
+		synctest.Wait()
+		end = calls("b", time.Hour)
+		asks("it gave up itself", "b")
+		end()
+		c.pool.Leave("b")
+		calls("c", time.Second)
+		asks("who gave up has left", "")
+	})
+}
+
 // A server cannot make the pool keep what it likes: the id of an elicitation is as
 // long as a name at most.
 func TestLongElicitationsAreNotRemembered(t *testing.T) {

@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"time"
+
 	"postern/pkg/config"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
@@ -50,7 +52,8 @@ func (i *Instance) addressee(params []byte) (session string, peer Peer) {
 }
 
 // sole is the one session that the server can mean: its only one, or the only
-// one that has a call with it. peer is nil when there is none.
+// one that has a call with it, or had one a moment ago that it gave up. peer is nil
+// when there is none.
 func (i *Instance) sole() (session string, peer Peer) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
@@ -66,7 +69,41 @@ func (i *Instance) sole() (session string, peer Peer) {
 			session, peer = s, u.peer
 		}
 	}
+	if i.otherGaveUp(session, time.Now()) {
+		return "", nil
+	}
 	return session, peer
+}
+
+// givenUp is until when a server may still ask about a call that its session does
+// not wait for any more.
+type givenUp struct {
+	session string
+	until   time.Time
+}
+
+// gaveUp notes that a session did not wait for the answer to a call that the server
+// has, the newest of two sessions. The caller holds Pool.mu, as it does for
+// otherGaveUp.
+func (i *Instance) gaveUp(session string, f *upstream.Failure, now time.Time) {
+	if f == nil || !f.Sent || f.Word != upstream.Aborted && f.Word != upstream.Timeout {
+		return
+	}
+	if i.left[0].session != session {
+		i.left[1] = i.left[0]
+	}
+	i.left[0] = givenUp{session, now.Add(config.GivenUpLife)}
+}
+
+// otherGaveUp reports whether the server may be asking about a call of another
+// session.
+func (i *Instance) otherGaveUp(session string, now time.Time) bool {
+	for _, g := range i.left {
+		if g.session != session && now.Before(g.until) {
+			return true
+		}
+	}
+	return false
 }
 
 // note takes a notification of the server. It runs in the client's reader.
