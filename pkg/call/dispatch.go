@@ -187,7 +187,7 @@ func (c *Call) gone() *Refusal {
 
 // at sets the step of a refusal that another step found again.
 func (r *Refusal) at(step string) *Refusal {
-	if r.Step == "" {
+	if r != nil && r.Step == "" {
 		r.Step = step
 	}
 	return r
