@@ -39,13 +39,13 @@ func (p *peer) Ask(d *config.Server, q *upstream.Question) {
 	case problem == noAgentTask:
 		q.Answer(noTask())
 		return
-	case problem != "" || !s.takePlace(len(params)):
+	case problem != "" || !s.places.take(d.ID, len(params)):
 		q.Decline()
 		return
 	}
 	ctx := q.Context()
 	go s.host.contain("a question of server "+d.ID, func() { // ends with Agent.Ask, which ends with q's context and with the session
-		defer s.leavePlace(len(params))
+		defer s.places.give(d.ID, len(params))
 		defer q.Decline() // does nothing after an answer
 		s.relay(ctx, d, q, params)
 	})

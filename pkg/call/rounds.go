@@ -152,10 +152,10 @@ func (c *Call) put(ctx context.Context, requests []input) ([]byte, *Refusal) {
 	for _, q := range requests {
 		size += len(q.params)
 	}
-	if !c.session.takePlace(size) {
+	if !c.session.places.take(c.server.Declared.ID, size) {
 		return nil, c.unanswerable("questions, while too many others are open")
 	}
-	defer c.session.leavePlace(size)
+	defer c.session.places.give(c.server.Declared.ID, size)
 	for n, q := range requests {
 		params, problem := c.session.question(c.server.Declared, q.method, q.params)
 		if problem != "" {

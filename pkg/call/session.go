@@ -57,13 +57,12 @@ type Session struct {
 	claimed atomic.Pointer[calllog.Claimed]
 	search  discovery
 
-	links         links
-	subs          subs
-	tasks         tasks
-	agentTasks    agentTasks
-	questions     atomic.Int64        // that the agent is asked
-	questionBytes atomic.Int64        // of them
-	still         upstream.Standstill // while it is
+	links      links
+	subs       subs
+	tasks      tasks
+	agentTasks agentTasks
+	places     places              // for questions to the agent
+	still      upstream.Standstill // while it is
 }
 
 // Open opens a session and computes its first view. It starts nothing. The
