@@ -58,6 +58,7 @@ type Host struct {
 	spec       map[string]string
 	warned     map[string]bool
 	remarked   map[string]bool // tools, see remark
+	looks      looks           // of lookAtRest
 }
 
 // OpenHost prepares a host. It starts no server and creates only the

@@ -52,8 +52,9 @@ type Session struct {
 	view    atomic.Pointer[View]
 	checked atomic.Int64 // when files were last looked at, UnixNano
 	seen    atomic.Uint64
-	mu      sync.Mutex     // one rebuild at a time
-	refused *config.Config // the newest, when it is not in force; guarded by mu
+	mu      sync.Mutex                    // one rebuild at a time
+	refused atomic.Pointer[config.Config] // the newest, when it is not in force
+	looks   looks
 	claimed atomic.Pointer[calllog.Claimed]
 	search  discovery
 
@@ -170,14 +171,14 @@ func (s *Session) renew() *View {
 // caller holds s.mu.
 func (s *Session) next(v *View) *View {
 	c, who := v.Config, v.subject
-	if !c.Current() && (s.refused == nil || !s.refused.Current()) {
-		s.refused = nil
+	if refused := s.refused.Load(); !c.Current() && (refused == nil || !refused.Current()) {
+		s.refused.Store(nil)
 		fresh := s.host.load(s.o.Project)
 		changed, err := subject(fresh, s.o.Policy)
 		if err == nil && !fresh.Refused {
 			c, who = fresh, changed
 		} else {
-			s.refused = fresh
+			s.refused.Store(fresh)
 			s.host.warnOnce("kept "+fresh.Hash, "the changed configuration is refused; the one before stays in force")
 		}
 	}

@@ -98,16 +98,8 @@ func (h *Host) servers() []pool.Status {
 
 // problems is what keeps changed configurations from being in force, each once.
 func (h *Host) problems() (all []string) {
-	h.mu.Lock()
-	open := make([]*Session, 0, len(h.sessions))
-	for s := range h.sessions {
-		open = append(open, s)
-	}
-	h.mu.Unlock()
-	for _, s := range open {
-		s.mu.Lock()
-		c := s.refused
-		s.mu.Unlock()
+	for _, s := range h.open() {
+		c := s.refused.Load()
 		if c == nil {
 			if c = s.view.Load().Config; !c.Refused {
 				continue

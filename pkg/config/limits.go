@@ -131,6 +131,7 @@ const (
 // Sessions and calls.
 const (
 	ConfigCheckEvery   = time.Second            // how often files of the configuration are looked at (R90)
+	LookWait           = 3 * time.Second        // for sessions that look at their files, all at a time; the disk of one may not answer
 	RefusalLogWait     = 100 * time.Millisecond // a refusal's row is waited for so long (C81)
 	LogFlush           = 2 * time.Second        // the log's queue at the end of a process
 	MaxReturnedSchema  = 8 << 10                // a schema given back with refused arguments (R41)
