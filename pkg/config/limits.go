@@ -238,6 +238,7 @@ const (
 // The shared process (R74, R81).
 const (
 	KeptConfigs     = 64                     // of projects that had a session: what is dropped is read again
+	KeptRecords     = 4096                   // projects that the trust records are kept for, a pointer each: sessions have them too
 	HubIdleExit     = 10 * time.Minute       // without a session; a start costs less than the memory
 	MaxHubIdleExit  = 24 * time.Hour         // longer is 0: never
 	HubLineBytes    = 64 << 10               // a first line, and its answer; directories and locale have 40 KiB at most
