@@ -226,6 +226,9 @@ const (
 	StderrTail             = 2 << 10                // last lines of stderr in a message
 	StderrLastLine         = 300                    // of it in the text of a failure
 	StderrLogBytes         = 1 << 20                // one stderr log, then .1
+	StderrLife             = 7 * 24 * time.Hour     // of a log that nobody writes to any more, as of results
+	StderrFiles            = 500                    // of them: servers of one session leave one with each
+	StderrTidy             = 24 * time.Hour         // how often they are looked at
 	StderrLine             = 64 << 10               // one line; a secret is found in whole lines only
 	StderrPerSecond        = 4 << 20                // what comes beyond is a flood: four whole logs
 	SettleGrace            = 250 * time.Millisecond // exit status, last answers and last stderr come by three ways
