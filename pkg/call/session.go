@@ -99,6 +99,7 @@ func (s *Session) Close() {
 	delete(s.host.watchers, s)
 	s.host.mu.Unlock()
 	s.host.pool.Leave(s.ID)
+	s.host.redactor.Forget(s.ID)
 }
 
 // Claim records what the client says of itself; it is logged and never believed.
