@@ -15,8 +15,8 @@ func TestLookedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, fields string
-		leaves bool
-		starts int
+		leaves       bool
+		starts       int
 	}{
 		{"alone", "shared: false", false, 1}, {"leaves", "shared: false", true, 2},
 		{"keyed", "env: {K: \"${KEY}\"}, agent_env: [KEY]", false, 1}, {"shared", "shared: true", false, 1},
