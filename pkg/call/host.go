@@ -46,6 +46,7 @@ type Host struct {
 	pool       *pool.Pool
 	log        *calllog.Writer
 	generation atomic.Uint64 // counts changes of live lists
+	epoch      atomic.Uint64 // counts reloads: values and places are looked up anew with each
 	mu         sync.Mutex
 	panics     atomic.Uint64 // contained, see Panicked
 	sessions   map[*Session]bool

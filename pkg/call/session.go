@@ -184,7 +184,7 @@ func (s *Session) next(v *View) *View {
 		}
 	}
 	records := s.host.records(s.o.Project)
-	if c == v.Config && records == v.records && s.same(v) {
+	if c == v.Config && records == v.records && s.host.epoch.Load() == v.epoch && s.same(v) {
 		return v
 	}
 	return s.host.build(s, c, records, who, v)

@@ -39,8 +39,16 @@ type Reloaded struct {
 }
 
 // Reload has every open session look at configuration, trust and catalogs now
-// (R90), and what is not declared or trusted any more end.
-func (h *Host) Reload() { h.look() }
+// (R90), and what is not declared or trusted any more end. Values of `secrets:`,
+// env_files and the places of executables are looked up anew; only servers for which
+// one is another end, with their last call.
+func (h *Host) Reload() {
+	h.mu.Lock()
+	h.secrets = nil
+	h.epoch.Add(1)
+	h.mu.Unlock()
+	h.look()
+}
 
 // Status is the host now. Sessions of control verbs are not in it.
 func (h *Host) Status() HostStatus {
