@@ -285,7 +285,7 @@ const (
 	RestartJobs         = 4                      // starts nobody waits for, at the same time: they take the machine from calls
 	RetireGrace         = 500 * time.Millisecond // a removed server that is about to get a last call
 	ServerSubscriptions = 4000                   // resources of one server that sessions are subscribed to
-	ServerTasks         = 1000                   // open tasks with one server; the oldest give way
+	ServerTasks         = 1000                   // open tasks with one server; the oldest of the session with most give way
 	EarlyNews           = 16                     // of tasks that nobody has yet; a call's answer follows at once
 	EarlyBytes          = 16 << 10               // of one of them; a status is short
 	HubLogBytes         = 1 << 20                // state/hub.log, then .1

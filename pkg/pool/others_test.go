@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -121,6 +122,34 @@ func TestMB098QuestionsOfACallThatWasGivenUp(t *testing.T) {
 		calls("c", time.Second)
 		asks("who gave up has left", "")
 	})
+}
+
+// R24, R72: a session with very many tasks does not make those of others forgotten,
+// nor whose they were.
+func TestManyTasksOfOneSession(t *testing.T) {
+	c := newCrowd(t, upstream.Info{})
+	c.i.Hold("b", "mine")
+	c.i.Hold("b", "past")
+	c.i.Release("b", "past")
+	begun := c.calls("c")
+	for n := range config.ServerTasks + 10 {
+		c.i.Hold("a", fmt.Sprint(n))
+	}
+	for n := range config.ServerTasks + 10 {
+		c.i.Release("a", fmt.Sprint(n))
+	}
+	if c.server.says(taskStatus, `{"taskId":"mine"}`); c.heard() != "b" {
+		t.Error("the task of another session is forgotten")
+	}
+	for _, id := range []string{"mine", "past"} {
+		if got := c.asks(`{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"` + id + `"}},"message":"m"}`); got != "b" {
+			t.Errorf("a question about the task %s of b is put to %q", id, got)
+		}
+	}
+	if n := len(c.i.berth.past); n > config.ServerTasks {
+		t.Errorf("%d tasks are remembered", n)
+	}
+	c.answered(begun)
 }
 
 // A server cannot make the pool keep what it likes: the id of an elicitation is as

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"slices"
 	"time"
 
 	"postern/pkg/config"
@@ -212,7 +213,8 @@ func relatedTask(params []byte) string {
 type elicitation struct{ id, session string }
 
 // remember keeps whose an elicitation is. Of one server the last
-// config.ElicitMemory are, those with an id that nobody would keep excepted.
+// config.ElicitMemory are, those with an id that nobody would keep excepted; the
+// session with most of them gives way.
 func (i *Instance) remember(session, id string) {
 	if id == "" || len(id) > config.MaxToolName {
 		return
@@ -221,7 +223,8 @@ func (i *Instance) remember(session, id string) {
 	defer i.pool.mu.Unlock()
 	b := i.berth
 	if len(b.elicitations) >= config.ElicitMemory {
-		b.elicitations = b.elicitations[1:]
+		gone := givesWay(b.elicitations, func(e elicitation) string { return e.session })
+		b.elicitations = slices.Delete(b.elicitations, gone, gone+1)
 	}
 	b.elicitations = append(b.elicitations, elicitation{id, session})
 }
