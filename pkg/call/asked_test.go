@@ -211,6 +211,35 @@ func TestQuestionsAreBounded(t *testing.T) {
 	}
 }
 
+// broken is an agent whose side panics where servers' readers call it.
+type broken struct{ person }
+
+func (*broken) Notify(string, []byte) { panic("secret of an agent") }
+func (*broken) Capabilities() []byte  { panic("secret of an agent") }
+
+// R26: a panic of one agent's side that a server's reader runs into ends neither the
+// server nor what others have with it.
+func TestPanicInWhatAServerSays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, more("max_concurrency: 4"), nil)
+	other := w.agent(&person{capabilities: everything, answer: saying(`{"action":"accept"}`)}, SessionOptions{})
+	before := w.child(other, "fake__env").PID
+	s, err := w.host.Open(SessionOptions{Via: "direct", Agent: &broken{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a, _ := w.answered(s, asking(methodElicit, `{"message":"Well?"}`))
+	if !strings.Contains(string(a.Reply.Raw), `"action":"cancel"`) {
+		t.Errorf("the server was answered %s", a.Reply.Raw)
+	}
+	w.answered(s, tool("fake__notify", `{"method":"notifications/vendor/x","params":{}}`))
+	if got := w.child(other, "fake__env").PID; got != before {
+		t.Error("the server was ended")
+	}
+	until(t, "both are told", func() bool { return w.host.panics.Load() == 2 })
+}
+
 // R26: a panic of the agent's side in a question ends that question alone.
 func TestPanicInAQuestion(t *testing.T) {
 	t.Parallel()
