@@ -47,7 +47,8 @@ type Session struct {
 	host *Host
 	o    SessionOptions
 
-	since time.Time // when it was opened
+	since  time.Time // when it was opened
+	ofVerb bool      // it is a control verb's own
 
 	view    atomic.Pointer[View]
 	checked atomic.Int64 // when files were last looked at, UnixNano
@@ -69,8 +70,11 @@ type Session struct {
 // Open opens a session and computes its first view. It starts nothing. The
 // only errors are *UnknownPolicyError, *UnknownServerError and
 // *policy.PatternError; a broken configuration is a session that sees no tools.
-func (h *Host) Open(o SessionOptions) (*Session, error) {
-	s := &Session{ID: cmp.Or(o.ID, calllog.NewID(time.Now())), host: h, o: o, since: time.Now()}
+func (h *Host) Open(o SessionOptions) (*Session, error) { return h.join(o, false) }
+
+// join is Open, also of the session that a control verb has for itself.
+func (h *Host) join(o SessionOptions, ofVerb bool) (*Session, error) {
+	s := &Session{ID: cmp.Or(o.ID, calllog.NewID(time.Now())), host: h, o: o, since: time.Now(), ofVerb: ofVerb}
 	c := h.load(o.Project)
 	who, err := subject(c, o.Policy)
 	if err != nil {

@@ -72,7 +72,7 @@ func (h *Host) others(not *Session) []*Session {
 	defer h.mu.Unlock()
 	all := make([]*Session, 0, len(h.sessions))
 	for s := range h.sessions {
-		if s != not && s.o.Via != viaControl {
+		if s != not && !s.ofVerb {
 			all = append(all, s)
 		}
 	}
