@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"postern/pkg/config"
@@ -11,8 +12,8 @@ import (
 // place is a URI of a server.
 type place struct{ server, uri string }
 
-// links is what results of servers linked to, the last config.LinkMemory of it
-// (R61). The zero value is empty.
+// links is what results of servers linked to, the last config.LinkMemory of it, of
+// which the server with most gives way (R61). The zero value is empty.
 type links struct {
 	mu     sync.Mutex
 	seen   map[place]bool
@@ -44,8 +45,9 @@ func (l *links) add(server, uri string) {
 		l.seen, l.owner = map[place]bool{}, map[string]string{}
 	}
 	if len(l.oldest) == config.LinkMemory {
-		gone := l.oldest[0]
-		l.oldest = append(l.oldest[:0], l.oldest[1:]...)
+		at := givesWay(l.oldest, func(p place) string { return p.server })
+		gone := l.oldest[at]
+		l.oldest = slices.Delete(l.oldest, at, at+1)
 		delete(l.seen, gone)
 		if l.owner[gone.uri] == gone.server {
 			delete(l.owner, gone.uri)
