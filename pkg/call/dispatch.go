@@ -91,6 +91,7 @@ func (c *Call) take(i *pool.Instance, reply upstream.Reply) *Refusal {
 		c.answer = Answer{}
 		return refusal
 	}
+	c.withhold(c.result())
 	result := c.result()
 	if c.method.name == methodTool && result != nil {
 		parts, problem := ReadResult(result)

@@ -164,6 +164,7 @@ const (
 	GivenUpLife   = 30 * time.Second // of a call that its session has given up: a server that goes on asks about it within that, or is taken to mean another one
 	MaxQuestions  = 64               // of servers to one session, open at the same time, of one of them half; a person answers one
 	Rounds        = 10               // of questions that one call of a modern server may need (R73)
+	MaxValues     = 1000             // values of one completion that are judged; the protocol allows 100
 	TaskLife      = time.Hour        // an open task keeps its server from being stopped for so long (R22)
 	LinkMemory    = 1000             // linked resources that a session remembers the server of (R61)
 	ElicitMemory  = 100              // elicitations of which a server may tell later that they are done
