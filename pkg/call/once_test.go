@@ -8,6 +8,22 @@ import (
 	"postern/pkg/mcptest"
 )
 
+// MB-057, MB-110: that a server does not start with one agent's value says nothing
+// about another's: it is looked at for that one.
+func TestFailureWithTheValueOfOneAgent(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, strings.Replace(declared("agent_env: [FAULT]"), "args: [", "args: [-fault, \"${FAULT}\", ", 1), nil)
+	for _, c := range []struct {
+		fault string
+		tools bool
+	}{{"exit-at-start=3", false}, {"start-delay=1ms", true}, {"exit-at-start=4", true}} {
+		s := w.agent(&person{}, SessionOptions{Environ: []string{"FAULT=" + c.fault}})
+		if <-s.Discover(t.Context()); len(s.View().VisibleTools()) > 0 != c.tools {
+			t.Errorf("with %s there are tools: %v", c.fault, !c.tools)
+		}
+	}
+}
+
 // R66: many agents that come at once have a server that was never listed looked at
 // once, also where each would have a process of its own, for its session or its
 // values; where the first agent has gone before the end, another one goes on.

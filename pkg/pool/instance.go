@@ -9,6 +9,7 @@ import (
 
 	"postern/pkg/catalog"
 	"postern/pkg/config"
+	"postern/pkg/secret"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
@@ -77,7 +78,7 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 	defer cancel()
 	if err := i.connect(ctx, p.options(b.key, i, launch)); err != nil {
 		err = i.ofStart(err)
-		p.recordFailure(ctx, i.identity, err)
+		p.recordFailure(ctx, a, err)
 		return nil, err
 	}
 	i.since = time.Now()
@@ -152,12 +153,19 @@ func (p *Pool) rememberedEra(id catalog.Identity) string {
 }
 
 // recordFailure remembers that a server could not be started. A start that was
-// given up says nothing about the server.
-func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error) {
-	if p.o.Catalogs != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		// A cache that cannot be written costs a repeated discovery, nothing else (C6).
-		_ = p.o.Catalogs.SetFailed(id, explained(err))
+// given up says nothing about the server, and one with a value of an agent's nothing
+// about other agents'.
+func (p *Pool) recordFailure(ctx context.Context, a *trust.Approved, err error) {
+	if p.o.Catalogs == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return
 	}
+	for _, from := range a.SecretOrigins() {
+		if from == secret.FromAgent {
+			return
+		}
+	}
+	// A cache that cannot be written costs a repeated discovery, nothing else (C6).
+	_ = p.o.Catalogs.SetFailed(catalog.IdentityOf(a.Server()), explained(err))
 }
 
 // Catalog is the lists the server gave at its start or at their last
