@@ -38,6 +38,7 @@ func (i *Instance) admit(u *user) (probe bool, err error) {
 		return false, i.berth.circuitOpen(now)
 	}
 	u.flying++
+	i.callers.add(u.session)
 	return probe, nil
 }
 

@@ -183,7 +183,7 @@ func (b *berth) heldDown(now time.Time) error {
 		return nil
 	}
 	if left := b.held.Sub(now); left > 0 {
-		return &HeldError{Server: b.server().ID, Deaths: len(b.deaths), Why: b.last.ending(), Left: seconds(left)}
+		return &HeldError{Server: b.server().ID, Deaths: len(b.deaths), Why: b.last.ending(false), Left: seconds(left)}
 	}
 	b.held, b.deaths, b.tries = time.Time{}, nil, 0
 	return nil

@@ -41,7 +41,8 @@ type Instance struct {
 	since    time.Time // when it was up
 	started  time.Duration
 	queue    *queue
-	counted  bool // its end was counted by the breaker; guarded by Pool.mu
+	counted  bool // its end was counted by the breaker; guarded by Pool.mu, as is
+	callers  callers
 	live     atomic.Pointer[catalog.Catalog]
 	known    [lists]known   // for whoever reads lists: the start, then follow
 	stale    atomic.Uint32  // lists that changed, a bit each
@@ -199,12 +200,39 @@ func (i *Instance) Notify(method string, params []byte) error {
 // returns.
 func (i *Instance) ended() bool { return i.client.Err() != nil || i.client.Exited() }
 
-// ending says how it ended, without what is secret.
-func (i *Instance) ending() string {
-	if f := i.client.Err(); f != nil {
-		return i.pool.clean(f).Explained()
+// ending says how it ended, without what is secret; with the last it wrote only to
+// its user, or where no call can be behind that (R42).
+func (i *Instance) ending(user bool) string {
+	f := i.client.Err()
+	if f == nil {
+		return "its process ended"
 	}
-	return "its process ended"
+	if f = i.pool.clean(f); !user && i.callers.some && i.session == "" {
+		f.Stderr = ""
+	}
+	return f.Explained()
+}
+
+// callers is whose calls a process was given.
+type callers struct {
+	some    bool
+	first   string // session
+	several bool
+}
+
+func (c *callers) add(session string) {
+	c.several = c.several || c.some && c.first != session
+	if !c.some {
+		c.some, c.first = true, session
+	}
+}
+
+// ownWords reports whether all calls that it may have written about are the
+// session's.
+func (i *Instance) ownWords(session string) bool {
+	i.pool.mu.Lock()
+	defer i.pool.mu.Unlock()
+	return i.session != "" || !i.callers.some || !i.callers.several && i.callers.first == session
 }
 
 // Do sends one call of a session. It waits for one of the server's
@@ -234,7 +262,9 @@ func (i *Instance) Do(ctx context.Context, session string, call upstream.Call) (
 	reply, err = i.client.Do(ctx, call)
 	v.answered = err == nil
 	if err != nil {
-		v.failure, err = i.failed(err)
+		if v.failure, err = i.failed(err); v.failure != nil && !i.ownWords(session) {
+			v.failure.Stderr = "" // err is the same
+		}
 	} else if refused := reply.Message.ErrorBytes(); refused != nil {
 		i.rememberError(session, refused)
 	}

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -150,6 +151,44 @@ func TestManyTasksOfOneSession(t *testing.T) {
 		t.Errorf("%d tasks are remembered", n)
 	}
 	c.answered(begun)
+}
+
+// R42, S9: what a server wrote last may be about the call of another session, whether
+// that was answered or not: then nobody is told it, not even when the server is held
+// down for it. Its user sees it in status.
+func TestLastWordsOfAnothersCall(t *testing.T) {
+	t.Parallel()
+	const words = "the arguments of a were odd"
+	w := newWorld(t)
+	w.join("a")
+	w.join("b")
+	srv := w.server()
+	srv.MaxConcurrency = 4
+	a := w.approve(srv)
+	for n := range config.FlapDeaths {
+		i := w.get(a)
+		before := len(w.received("tools/call"))
+		bystander := begin(t, i, "b", "never", "{}")
+		until(t, "the call is there", func() bool { return len(w.received("tools/call")) == before+1 })
+		await(t, begin(t, i, "a", "exit", `{"stderr":"`+words+`"}`))
+		f := failure(t, await(t, bystander).err, upstream.Closed)
+		if strings.Contains(f.Explained(), words) {
+			t.Fatalf("%d: b is told %s", n, f.Explained())
+		}
+		until(t, "it is gone", func() bool { return w.pool.Running(a.Key()) == nil })
+	}
+	_, err := w.pool.Get(t.Context(), a)
+	var held *HeldError
+	if !errors.As(err, &held) || strings.Contains(err.Error(), words) {
+		t.Errorf("got %v", err)
+	}
+	if s := w.pool.Status()[0]; !strings.Contains(s.LastError, words) {
+		t.Errorf("the user is told %s", s.LastError)
+	}
+	other := w.approve(w.server("-ttl", "1"))
+	if o := await(t, begin(t, w.get(other), "a", "exit", `{"stderr":"`+words+`"}`)); !strings.Contains(failure(t, o.err, upstream.Closed).Explained(), words) {
+		t.Errorf("whose call it was is told %v", o.err)
+	}
 }
 
 // A server cannot make the pool keep what it likes: the id of an elicitation is as

@@ -126,5 +126,5 @@ func (b *berth) lastError() string {
 	if b.noStart != "" || b.last == nil {
 		return b.noStart
 	}
-	return b.last.ending()
+	return b.last.ending(true)
 }
