@@ -161,7 +161,7 @@ const (
 	QuestionBytes = 16 << 20         // of them, unless it is one alone: each is in memory some three times
 	QuestionLife  = 15 * time.Minute // of a question that nobody answers: whoever is there has seen it by then
 	MaxStandstill = 30 * time.Minute // of one call while questions are open; with max_timeout below LogLongestCall
-	GivenUpLife   = 30 * time.Second // of a call that its session has given up: a server that goes on asks about it within that, or is taken to mean another one
+	GivenUpLife   = 10 * time.Second // of a call that its session has given up: a server that goes on asks about it within that, or is taken to mean another one
 	MaxQuestions  = 64               // of servers to one session, open at the same time, of one of them half; a person answers one
 	Rounds        = 10               // of questions that one call of a modern server may need (R73)
 	MaxValues     = 1000             // values of one completion that are judged; the protocol allows 100
