@@ -40,6 +40,8 @@ func exchanges() []exchange {
 		{method: "resources/read", params: `{"uri":"$U(fake://item/a%20b)","_meta":{$M}}`, result: `{"contents":[{"uri":"fake://item/a%20b","text":""}]}`},
 		{method: "completion/complete", params: `{"ref":{"type":"ref/prompt","x":$V,"name":"$Pgreet"},"argument":{"name":"who","value":"","x":$V},"context":{"arguments":{"a":""},"x":$V},"x":$V,"_meta":{$M}}`, result: `{"completion":{"values":["",""],"total":0,"hasMore":false,"x":$V},` + either + `}`},
 		{method: "completion/complete", params: `{"ref":{"uri":"$U(fake://item/{id})","type":"ref/resource"},"argument":{"name":"id","value":"\u0041"},"_meta":{$M}}`, result: `{"completion":{"values":[]}}`},
+		{method: "completion/complete", params: `{"ref":{"uri":"$U(fake://item/{id})","type":"ref/resource"},"argument":{"name":"id","value":""},"_meta":{$M}}`, result: `{"completion":{"values":["a" , "\u0064enied","b"],"total":3,"x":$V}}`,
+			also: replaced("result, completion | values", "result", "completion", "values")},
 		{method: "completion/complete", params: `{"ref":{"uri":"$U(fake://item/{id})","type":"ref/resource"},"argument":{"name":"id","value":"\u0041"},"_meta":{$M}}`, err: `{"code":-32603,"message":"","data":$V}`},
 	}
 }

@@ -62,7 +62,7 @@ func newFidelity(t *testing.T) *fidelity {
 servers:
   old: {command: $FAKE, shared: false, sampling: true, args: [-events, $WORK/old.events, `+lists+`]}
   new: {command: $FAKE, args: [-era, modern, -events, $WORK/new.events, `+lists+`]}
-`+everything, files)
+`+strings.Replace(everything, "allow:", "deny: [\"resource:*/fake://item/denied\"], allow:", 1), files)
 	return f
 }
 

@@ -105,6 +105,27 @@ func TestAgentsWithDifferentValues(t *testing.T) {
 	}
 }
 
+// S5: what agents bring along is hidden while they are there and a while after; of
+// thousands that came and went nothing stays.
+func TestValuesOfManyAgents(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, takesKey, nil)
+	key := func(n int) string { return fmt.Sprintf("v4lue-of-agent-%d", n) }
+	hidden := func(n int) bool { return !strings.Contains(w.host.Redactor().Text("it is "+key(n)), key(n)) }
+	stays := w.agent(&person{}, SessionOptions{Environ: []string{"KEY=" + key(0)}})
+	for n := 1; n < 300; n++ {
+		s := w.agent(&person{}, SessionOptions{Environ: []string{"KEY=" + key(n)}})
+		if !hidden(n) {
+			t.Fatalf("the value of agent %d is shown", n)
+		}
+		s.Close()
+	}
+	if !hidden(0) || !hidden(299) || hidden(1) {
+		t.Errorf("who is there: %v, who has just gone: %v, who has gone long ago: %v", hidden(0), hidden(299), hidden(1))
+	}
+	w.answered(stays, tool("fake__echo", "{}"))
+}
+
 // C32: a server of one session has language, time zone and terminal of its agent;
 // one that is shared has the hub's, and neither has anything else of the agent.
 func TestLocaleOfTheAgent(t *testing.T) {

@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"postern/pkg/config"
@@ -65,8 +66,9 @@ func (t *agentTasks) end(server, id string, answer func(), tell func(status []by
 func (t *agentTasks) add(server, id string) {
 	if t.owner[id] == "" {
 		if len(t.oldest) == config.LinkMemory {
-			delete(t.owner, t.oldest[0])
-			t.oldest = append(t.oldest[:0], t.oldest[1:]...)
+			at := givesWay(t.oldest, func(id string) string { return t.owner[id] })
+			delete(t.owner, t.oldest[at])
+			t.oldest = slices.Delete(t.oldest, at, at+1)
 		}
 		t.oldest = append(t.oldest, id)
 	}

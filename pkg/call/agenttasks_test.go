@@ -178,7 +178,7 @@ func TestNewsBeforeTheAnswer(t *testing.T) {
 	for n := range config.LinkMemory {
 		tasks.add("a", fmt.Sprint("u", n))
 	}
-	if tasks.of("b", "t1") || !tasks.of("a", "u0") || len(tasks.owner) != config.LinkMemory || len(tasks.oldest) != config.LinkMemory {
+	if !tasks.of("b", "t1") || tasks.of("a", "u0") || len(tasks.owner) != config.LinkMemory || len(tasks.oldest) != config.LinkMemory {
 		t.Errorf("%d tasks are known", len(tasks.owner))
 	}
 }

@@ -101,13 +101,18 @@ func TestMB097NoAnswer(t *testing.T) {
 }
 
 // MB-098, R72: of two agents with calls on one server neither is asked; of one
-// alone it is the one that is asked.
+// alone it is the one that is asked. A call that was given up counts for a while.
 func TestMB098WhoIsAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, more("max_concurrency: 4"), nil)
 	one := &person{capabilities: everything, answer: saying(`{"action":"accept"}`)}
 	two := &person{capabilities: everything, answer: saying(`{"action":"accept"}`)}
 	first, second := w.agent(one, SessionOptions{}), w.agent(two, SessionOptions{})
+	w.answered(first, tool("fake__echo", "{}"))
+	a := w.parallel(second, asking(methodElicit, `{"message":"Which?"}`))
+	if !strings.Contains(string(a.Reply.Raw), `"action":"accept"`) {
+		t.Errorf("alone the server was answered %s", a.Reply.Raw)
+	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan struct{})
 	w.calls++
@@ -115,16 +120,16 @@ func TestMB098WhoIsAsked(t *testing.T) {
 		defer close(done)
 		first.Do(ctx, tool("fake__never", "{}"), func(Answer) {})
 	}()
-	mcptest.WaitEvents(t, w.events, "call", 1)
-	a := w.parallel(second, asking(methodElicit, `{"message":"Which?"}`))
+	mcptest.WaitEvents(t, w.events, "call", 3)
+	a = w.parallel(second, asking(methodElicit, `{"message":"Which?"}`))
 	if !strings.Contains(string(a.Reply.Raw), `"action":"cancel"`) {
 		t.Errorf("with two sessions the server was answered %s", a.Reply.Raw)
 	}
 	cancel(&upstream.Cancelled{Reason: "enough"})
 	<-done
 	a = w.parallel(second, asking(methodElicit, `{"message":"Which?"}`))
-	if !strings.Contains(string(a.Reply.Raw), `"action":"accept"`) {
-		t.Errorf("alone the server was answered %s", a.Reply.Raw)
+	if !strings.Contains(string(a.Reply.Raw), `"action":"cancel"`) {
+		t.Errorf("it may have meant who gave up, and was answered %s", a.Reply.Raw)
 	}
 	if len(one.questions()) != 0 || len(two.questions()) != 1 {
 		t.Errorf("asked: %q and %q", one.questions(), two.questions())
@@ -165,7 +170,7 @@ func TestServerWithdrawsItsQuestion(t *testing.T) {
 	}
 }
 
-// R72: an agent is asked config.MaxQuestions things at once; what comes then is
+// R72: one server asks an agent half of config.MaxQuestions things at once; what comes then is
 // answered for it, and there is room again when some are answered.
 func TestQuestionsAreBounded(t *testing.T) {
 	t.Parallel()
@@ -176,10 +181,10 @@ func TestQuestionsAreBounded(t *testing.T) {
 		return `{"action":"accept"}`
 	}}
 	s := w.agent(p, SessionOptions{})
-	const excess = 5
-	declined := make(chan bool, config.MaxQuestions+excess)
+	const most, excess = config.MaxQuestions / 2, 5
+	declined := make(chan bool, most+excess)
 	var all sync.WaitGroup
-	for range config.MaxQuestions + excess {
+	for range most + excess {
 		all.Go(func() { // ends with its call
 			a := w.parallel(s, asking(methodElicit, `{"message":"Well?"}`))
 			declined <- strings.Contains(string(a.Reply.Raw), `"action":"cancel"`)
@@ -190,20 +195,49 @@ func TestQuestionsAreBounded(t *testing.T) {
 			t.Error("a question was answered before anybody answered")
 		}
 	}
-	until(t, "all others are asked", func() bool { return len(p.questions()) == config.MaxQuestions })
+	until(t, "all others are asked", func() bool { return len(p.questions()) == most })
 	close(release)
 	all.Wait()
-	for range config.MaxQuestions {
+	for range most {
 		if <-declined {
 			t.Error("a question was declined that there was room for")
 		}
 	}
-	if p.most != config.MaxQuestions {
+	if p.most != most {
 		t.Errorf("%d at once", p.most)
 	}
 	if a := w.parallel(s, asking(methodElicit, `{"message":"Well?"}`)); !strings.Contains(string(a.Reply.Raw), `"action":"accept"`) {
 		t.Errorf("there is no room again: %s", a.Reply.Raw)
 	}
+}
+
+// broken is an agent whose side panics where servers' readers call it.
+type broken struct{ person }
+
+func (*broken) Notify(string, []byte) { panic("secret of an agent") }
+func (*broken) Capabilities() []byte  { panic("secret of an agent") }
+
+// R26: a panic of one agent's side that a server's reader runs into ends neither the
+// server nor what others have with it.
+func TestPanicInWhatAServerSays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, more("max_concurrency: 4"), nil)
+	other := w.agent(&person{capabilities: everything, answer: saying(`{"action":"accept"}`)}, SessionOptions{})
+	before := w.child(other, "fake__env").PID
+	s, err := w.host.Open(SessionOptions{Via: "direct", Agent: &broken{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	a, _ := w.answered(s, asking(methodElicit, `{"message":"Well?"}`))
+	if !strings.Contains(string(a.Reply.Raw), `"action":"cancel"`) {
+		t.Errorf("the server was answered %s", a.Reply.Raw)
+	}
+	w.answered(s, tool("fake__notify", `{"method":"notifications/vendor/x","params":{}}`))
+	if got := w.child(other, "fake__env").PID; got != before {
+		t.Error("the server was ended")
+	}
+	until(t, "both are told", func() bool { return w.host.panics.Load() == 2 })
 }
 
 // R26: a panic of the agent's side in a question ends that question alone.

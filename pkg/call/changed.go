@@ -72,24 +72,6 @@ func sameDeclaration(a, b *config.Server) bool {
 	return a.Digest == b.Digest && a.Source == b.Source && a.Project == b.Project
 }
 
-// look has every open session look at configuration, trust and catalogs, before
-// the pool starts a server that nobody waits for, and now and then.
-func (h *Host) look() {
-	h.mu.Lock()
-	open := make([]*Session, 0, len(h.sessions))
-	for s := range h.sessions {
-		open = append(open, s)
-	}
-	h.mu.Unlock()
-	seen := map[string]bool{}
-	for _, s := range open {
-		for _, srv := range s.renew().Servers {
-			seen[srv.running()] = true
-		}
-	}
-	h.lookAtRest(seen)
-}
-
 // wantEager brings up the eager servers of a view, as far as the session's
 // policies serve them, and waits for none.
 func (s *Session) wantEager(v *View) {

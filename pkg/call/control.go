@@ -33,7 +33,7 @@ const viaControl = "control"
 // The answers are, for status a HostStatus, for kill, start and restart a Handled,
 // for refresh a Relisted, for reload and stop a Reloaded.
 func (h *Host) Control(verb, name string, pid int) (json.RawMessage, error) {
-	s, err := h.Open(SessionOptions{Via: viaControl, ClientPID: pid})
+	s, err := h.join(SessionOptions{Via: viaControl, ClientPID: pid}, true)
 	if err != nil {
 		return nil, &Refusal{Step: StepResolve, Word: Unavailable, Message: h.redactor.Text(err.Error())}
 	}

@@ -223,6 +223,21 @@ func TestControlWithARefusedConfiguration(t *testing.T) {
 	w.refuses(VerbKill, "none", InvalidArguments)
 }
 
+// A client says itself what its rows say of where they came from. It is no way to be
+// there and not be seen.
+func TestSessionThatCallsItselfControl(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, plain, nil)
+	s, err := w.host.Open(SessionOptions{Via: viaControl, Environ: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if st := control[HostStatus](w, VerbStatus, ""); len(st.Sessions) != 1 || st.Sessions[0].ID != s.ID {
+		t.Errorf("%+v", st.Sessions)
+	}
+}
+
 // refresh lists what runs again, starts what does not, and records both.
 func TestControlRefresh(t *testing.T) {
 	t.Parallel()

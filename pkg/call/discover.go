@@ -66,9 +66,75 @@ func (s *Session) Discover(ctx context.Context) <-chan struct{} {
 
 func (s *Session) discover(ctx context.Context, v *View, srv *Server) {
 	defer s.search.end(srv)
-	if _, err := s.start(ctx, v, srv); err != nil && ctx.Err() == nil {
+	err := s.host.once(ctx, catalog.IdentityOf(srv.Declared), func() error {
+		_, err := s.start(ctx, v, srv)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
 		s.host.warnOnce("discover "+srv.Declared.ID+err.Error(), err.Error())
 	}
+	if srv.Declared.Shared {
+		_, _ = srv.approve(v) // so that what another session has started is found
+	}
+}
+
+// attempt is a discovery under way.
+type attempt struct {
+	over chan struct{}
+	left bool // its session ended before
+}
+
+// once has one session at a time look at a declaration, for all: each might have a
+// process of its own, which nobody needs yet. Who comes meanwhile waits, and looks
+// itself only if nothing was learnt that others can read.
+func (h *Host) once(ctx context.Context, id catalog.Identity, look func() error) error {
+	for {
+		h.mu.Lock()
+		a, others := h.attempts[id]
+		if !others {
+			a = &attempt{over: make(chan struct{})}
+			h.attempts[id] = a
+		}
+		h.mu.Unlock()
+		if !others {
+			return h.attempt(ctx, id, a, look)
+		}
+		select {
+		case <-a.over:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		switch {
+		case h.learnt(id):
+			return nil
+		case !a.left:
+			return look()
+		}
+	}
+}
+
+// attempt looks, unless another session just did, and lets the others go on.
+func (h *Host) attempt(ctx context.Context, id catalog.Identity, a *attempt, look func() error) error {
+	defer func() {
+		a.left = ctx.Err() != nil
+		h.mu.Lock()
+		delete(h.attempts, id)
+		h.mu.Unlock()
+		close(a.over)
+	}()
+	if h.learnt(id) {
+		return nil
+	}
+	return look()
+}
+
+// learnt reports whether a look has left something: a list, or why there is none.
+func (h *Host) learnt(id catalog.Identity) bool {
+	if c, _ := h.catalogs.Read(id); c != nil {
+		return true
+	}
+	_, failed := h.catalogs.Failed(id)
+	return failed
 }
 
 // Overdue says that nobody waits any longer for what Discover looks for. It is

@@ -91,6 +91,7 @@ func (c *Call) take(i *pool.Instance, reply upstream.Reply) *Refusal {
 		c.answer = Answer{}
 		return refusal
 	}
+	c.withhold(c.result())
 	result := c.result()
 	if c.method.name == methodTool && result != nil {
 		parts, problem := ReadResult(result)
@@ -187,7 +188,7 @@ func (c *Call) gone() *Refusal {
 
 // at sets the step of a refusal that another step found again.
 func (r *Refusal) at(step string) *Refusal {
-	if r.Step == "" {
+	if r != nil && r.Step == "" {
 		r.Step = step
 	}
 	return r

@@ -46,6 +46,7 @@ type Host struct {
 	pool       *pool.Pool
 	log        *calllog.Writer
 	generation atomic.Uint64 // counts changes of live lists
+	epoch      atomic.Uint64 // counts reloads: values and places are looked up anew with each
 	mu         sync.Mutex
 	panics     atomic.Uint64 // contained, see Panicked
 	sessions   map[*Session]bool
@@ -57,14 +58,16 @@ type Host struct {
 	secrets    *secret.Store
 	spec       map[string]string
 	warned     map[string]bool
-	remarked   map[string]bool // tools, see remark
+	remarked   map[string]bool               // tools, see remark
+	looks      looks                         // of lookAtRest
+	attempts   map[catalog.Identity]*attempt // discoveries under way
 }
 
 // OpenHost prepares a host. It starts no server and creates only the
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}}
+	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}, attempts: map[catalog.Identity]*attempt{}}
 	h.key = h.keyOf()
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {

@@ -115,37 +115,6 @@ func TestForgedQuestionsElsewhere(t *testing.T) {
 	}
 }
 
-// A server's questions that nobody has answered are bounded in bytes, too; one
-// alone may be as long as it likes.
-func TestOpenQuestionsAreBoundedInBytes(t *testing.T) {
-	s := &Session{}
-	const half = config.QuestionBytes / 2
-	if !s.takePlace(config.QuestionBytes + 1) {
-		t.Error("one long question is declined")
-	}
-	if s.takePlace(1) {
-		t.Error("a second one beside it is not")
-	}
-	s.leavePlace(config.QuestionBytes + 1)
-	for _, size := range []int{half, half} {
-		if !s.takePlace(size) {
-			t.Error("the bound is smaller")
-		}
-	}
-	if s.takePlace(1) {
-		t.Error("the bound is larger")
-	}
-	s.leavePlace(half)
-	if !s.takePlace(1) {
-		t.Error("there is no room again")
-	}
-	s.leavePlace(half)
-	s.leavePlace(1)
-	if n, b := s.questions.Load(), s.questionBytes.Load(); n != 0 || b != 0 {
-		t.Errorf("%d questions and %d bytes are left", n, b)
-	}
-}
-
 // A method is not longer than any name: it is compared with every pattern.
 func TestLongMethodsAreNobodys(t *testing.T) {
 	if !disguised(strings.Repeat("x", config.MaxToolName+1)) || disguised(strings.Repeat("x", config.MaxToolName)) {

@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"postern/pkg/config"
@@ -11,13 +12,14 @@ import (
 // place is a URI of a server.
 type place struct{ server, uri string }
 
-// links is what results of servers linked to, the last config.LinkMemory of it
-// (R61). The zero value is empty.
+// links is what results of servers linked to, the last config.LinkMemory of it, of
+// which the server with most gives way (R61). The zero value is empty.
 type links struct {
 	mu     sync.Mutex
 	seen   map[place]bool
 	owner  map[string]string // of a URI: the server that linked to it first
 	oldest []place
+	count  map[string]int // of oldest, by server
 }
 
 // first is the server that linked to a URI first; "" when none did.
@@ -41,17 +43,28 @@ func (l *links) add(server, uri string) {
 		return
 	}
 	if l.seen == nil {
-		l.seen, l.owner = map[place]bool{}, map[string]string{}
+		l.seen, l.owner, l.count = map[place]bool{}, map[string]string{}, map[string]int{}
 	}
 	if len(l.oldest) == config.LinkMemory {
-		gone := l.oldest[0]
-		l.oldest = append(l.oldest[:0], l.oldest[1:]...)
+		most := server // a result may have thousands: it is not counted anew for each
+		for s, n := range l.count {
+			if n > l.count[most] {
+				most = s
+			}
+		}
+		at := slices.IndexFunc(l.oldest, func(p place) bool { return p.server == most })
+		gone := l.oldest[at]
+		l.oldest = slices.Delete(l.oldest, at, at+1)
+		if l.count[most]--; l.count[most] == 0 {
+			delete(l.count, most)
+		}
 		delete(l.seen, gone)
 		if l.owner[gone.uri] == gone.server {
 			delete(l.owner, gone.uri)
 		}
 	}
 	l.seen[p] = true
+	l.count[server]++
 	l.oldest = append(l.oldest, p)
 	if l.owner[uri] == "" {
 		l.owner[uri] = server

@@ -50,6 +50,9 @@ type candidate struct {
 // manage does a verb about the servers of one id.
 func (s *Session) manage(verb, name string) (any, *Refusal) {
 	h := s.host
+	if verb == VerbKill && s.knows(name) { // whatever files may say, and whether they can be looked at
+		return Handled{Server: name, Ended: h.pool.Kill(name)}, nil
+	}
 	h.look() // what is not declared or trusted any more is not started
 	all, refusal := s.candidates(name)
 	switch {
@@ -81,15 +84,22 @@ func (s *Session) manage(verb, name string) (any, *Refusal) {
 	return Handled{Server: name, Up: up}, nil
 }
 
-// candidates is what an id means in any open session, each process once; where it
-// means nothing there, what runs under it. Without any the refusal says why: it is
+// knows reports whether an id is that of a server of some session, as it saw things
+// last, or of one that runs.
+func (s *Session) knows(name string) bool {
+	return slices.ContainsFunc(append(s.host.others(s), s), func(o *Session) bool { return o.view.Load().Server(name) != nil }) ||
+		slices.ContainsFunc(s.host.pool.Approved(), func(a *trust.Approved) bool { return a.Server().ID == name })
+}
+
+// candidates is what an id means in any open session that has looked, each process
+// once; where it means nothing there, what runs under it. Without any the refusal says why: it is
 // the first of those that the sessions would give.
 func (s *Session) candidates(name string) (all []candidate, first *Refusal) {
 	seen := map[string]bool{}
 	for _, other := range append(s.host.others(s), s) {
-		v := other.View()
+		v := other.view.Load()
 		srv := v.Server(name)
-		if srv == nil {
+		if srv == nil || other.looks.hang() {
 			continue
 		}
 		a, refusal := other.candidate(v, srv, other == s)

@@ -30,22 +30,33 @@ func (p *peer) Level() string {
 	return p.o.Agent.Level()
 }
 
-// Ask puts a server's request to the agent, if it may be put at all.
+// Ask puts a server's request to the agent, if it may be put at all. The server's
+// reader calls it, and Note: a panic in the session is not the server's end (R26).
 func (p *peer) Ask(d *config.Server, q *upstream.Question) {
-	s := p.session()
+	s, put := p.session(), false
+	s.host.contain("session "+s.ID, func() {
+		s.putToAgent(d, q)
+		put = true
+	})
+	if !put {
+		q.Decline()
+	}
+}
+
+func (s *Session) putToAgent(d *config.Server, q *upstream.Question) {
 	method := q.Message.Method
 	params, problem := s.question(d, method, q.Message.ParamsBytes())
 	switch {
 	case problem == noAgentTask:
 		q.Answer(noTask())
 		return
-	case problem != "" || !s.takePlace(len(params)):
+	case problem != "" || !s.places.take(d.ID, len(params)):
 		q.Decline()
 		return
 	}
 	ctx := q.Context()
 	go s.host.contain("a question of server "+d.ID, func() { // ends with Agent.Ask, which ends with q's context and with the session
-		defer s.leavePlace(len(params))
+		defer s.places.give(d.ID, len(params))
 		defer q.Decline() // does nothing after an answer
 		s.relay(ctx, d, q, params)
 	})
@@ -77,7 +88,12 @@ func (s *Session) relay(ctx context.Context, d *config.Server, q *upstream.Quest
 
 // Note passes a server's notification on to the agent.
 func (p *peer) Note(d *config.Server, m wire.Message) {
-	s, agent := p.session(), p.o.Agent
+	s := p.session()
+	s.host.contain("session "+s.ID, func() { s.tellAgent(d, m) })
+}
+
+func (s *Session) tellAgent(d *config.Server, m wire.Message) {
+	agent := s.o.Agent
 	if agent == nil {
 		return
 	}

@@ -150,19 +150,3 @@ func (s *Session) asked(ctx context.Context, method string, params []byte, progr
 	defer s.still.Begin()()
 	return s.o.Agent.Ask(ctx, method, params, progress)
 }
-
-// takePlace takes one of the places for questions, and room for one of a size, which
-// leavePlace gives back. One that is alone has room.
-func (s *Session) takePlace(size int) bool {
-	n, bytes := s.questions.Add(1), s.questionBytes.Add(int64(size))
-	if n > config.MaxQuestions || n > 1 && bytes > config.QuestionBytes {
-		s.leavePlace(size)
-		return false
-	}
-	return true
-}
-
-func (s *Session) leavePlace(size int) {
-	s.questions.Add(-1)
-	s.questionBytes.Add(-int64(size))
-}

@@ -44,6 +44,9 @@ func (c *Call) rounds(ctx context.Context, i *pool.Instance, call upstream.Call,
 		if refusal != nil {
 			return reply, refusal
 		}
+		if refusal := c.again(ctx); refusal != nil {
+			return reply, refusal
+		}
 		var err error
 		if call.Params, call.Token, err = retried(first, answers, r.state); err != nil {
 			return reply, c.invalid(err.Error())
@@ -53,6 +56,45 @@ func (c *Call) rounds(ctx context.Context, i *pool.Instance, call upstream.Call,
 		}
 	}
 	return reply, nil
+}
+
+// again asks once more what was asked before the call was sent first: a person may
+// have had a question for a quarter of an hour (R40).
+func (c *Call) again(ctx context.Context) *Refusal {
+	before, name := c.server, c.name
+	c.renew()
+	c.find()
+	r := c.view.refuseAgain(c, before, name)
+	for _, step := range []Step{{StepDecide, decide}, {StepSupplyChain, supplyChain}} {
+		if r == nil {
+			r = step.Run(ctx, c).at(step.Name)
+		}
+	}
+	if r == nil && c.notReady != nil {
+		r = refusalOf(c.server, c.name, c.notReady)
+	}
+	if r == nil {
+		return nil
+	}
+	told := *r
+	told.Message += "; a first part of the call was sent and may have happened"
+	return &told
+}
+
+// refuseAgain is resolve for what was resolved before: it is another thing if its
+// name means another server's now, or another declaration.
+func (v *View) refuseAgain(c *Call, before *Server, name string) *Refusal {
+	if c.server == nil || !sameDeclaration(before.Declared, c.server.Declared) || c.name != name {
+		c.server = nil
+		return c.unknown(nil, c.Exposed).at(StepResolve)
+	}
+	if r := v.refuse(c.server, c.name); r != nil {
+		return r.at(StepResolve)
+	}
+	if !c.found {
+		return c.unknown(c.server, c.name).at(StepResolve)
+	}
+	return nil
 }
 
 // readRound reads a result that asks for input; nil when it does not.
@@ -110,10 +152,10 @@ func (c *Call) put(ctx context.Context, requests []input) ([]byte, *Refusal) {
 	for _, q := range requests {
 		size += len(q.params)
 	}
-	if !c.session.takePlace(size) {
+	if !c.session.places.take(c.server.Declared.ID, size) {
 		return nil, c.unanswerable("questions, while too many others are open")
 	}
-	defer c.session.leavePlace(size)
+	defer c.session.places.give(c.server.Declared.ID, size)
 	for n, q := range requests {
 		params, problem := c.session.question(c.server.Declared, q.method, q.params)
 		if problem != "" {

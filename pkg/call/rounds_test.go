@@ -83,6 +83,48 @@ func TestServerIsGoneBetweenRounds(t *testing.T) {
 	}
 }
 
+// R40: a question may be open for long. What was allowed when it was put and is not
+// any more is not sent again, and is told apart from what never happened.
+func TestPolicyIsAskedBetweenRounds(t *testing.T) {
+	t.Parallel()
+	const mark = "servers: [\"*\"]"
+	config := modernServer("shared: true")
+	if !strings.Contains(config, mark) {
+		t.Fatalf("no %s in %s", mark, config)
+	}
+	for _, c := range []struct {
+		name, becomes string
+		word          Word
+		step          string
+	}{
+		{"denied", strings.Replace(config, mark, mark+", deny: [fake/rounds]", 1), PolicyDenied, StepDecide},
+		{"disabled", strings.Replace(config, "shared: true", "shared: true, enabled: false", 1), Disabled, StepDispatch},
+		{"removed", "version: 1" + allowAll, UnknownTool, StepResolve},
+		{"the same", config, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, config, nil)
+			p := &person{capabilities: everything, answer: func(context.Context, string, string, func([]byte)) string {
+				w.write("config/mcp.yaml", c.becomes)
+				return `{"action":"accept"}`
+			}}
+			s := w.agent(p, SessionOptions{})
+			r := tool("fake__rounds", `{"n":1,"requests":[{"a":{"method":"elicitation/create","params":{"message":"Who?"}}}]}`)
+			want := 1
+			if c.word == "" {
+				want++
+				w.answered(s, r)
+			} else if refusal, _ := w.refused(s, r, c.word); refusal.Step != c.step || !strings.Contains(refusal.Error(), "may have happened") {
+				t.Errorf("%s: %v", refusal.Step, refusal)
+			}
+			if n := len(w.sent()); n != want {
+				t.Errorf("sent %d times", n)
+			}
+		})
+	}
+}
+
 // result is what an agent gets of an answer.
 func (a Answer) result() []byte {
 	if a.Result != nil {

@@ -10,6 +10,44 @@ import (
 	"postern/pkg/upstream"
 )
 
+// R90, R21: a process that lives for days gives servers a secret as it is after a
+// reload, also those of sessions that are open; others run on.
+func TestReloadReadsSecretsAgain(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, `version: 1
+secrets: {TOKEN: "file:$WORK/token", LOCKED: "file:$WORK/locked"}
+servers:
+  fake: {command: $FAKE, args: [-events, $WORK/events], env: {GIVEN: "${TOKEN}"}}
+  plain: {command: $FAKE, args: [-events, $WORK/events]}
+  locked: {command: $FAKE, args: [-events, $WORK/events], env: {GIVEN: "${LOCKED}"}}
+`+allowAll, map[string]string{"token": "first-token"})
+	s, other := w.agent(&person{}, SessionOptions{}), w.agent(&person{}, SessionOptions{})
+	before, plain := w.child(s, "fake__env"), w.child(other, "plain__env")
+	w.refused(s, tool("locked__env", "{}"), Unavailable)
+	w.write("token", "second-token")
+	w.write("locked", "third-token")
+	if got := w.child(other, "fake__env"); got.PID != before.PID || got.Env["GIVEN"] != "first-token" {
+		t.Errorf("it is looked at without need: %+v", got)
+	}
+	control[Reloaded](w, VerbReload, "")
+	for _, s := range []*Session{s, other} {
+		if got := w.child(s, "fake__env"); got.PID == before.PID || got.Env["GIVEN"] != "second-token" {
+			t.Errorf("after the reload %+v", got)
+		}
+		if got := w.child(s, "plain__env"); got.PID != plain.PID {
+			t.Error("a server that did not change was stopped")
+		}
+		if got := w.child(s, "locked__env"); got.Env["GIVEN"] != "third-token" {
+			t.Errorf("after the reload %+v", got)
+		}
+	}
+	until(t, "the one before has ended", func() bool { return w.alive() == 3 })
+	control[Reloaded](w, VerbReload, "")
+	if got := w.child(s, "plain__env"); got.PID != plain.PID || w.starts() != 4 {
+		t.Errorf("a reload of nothing started something: %d starts", w.starts())
+	}
+}
+
 // C31: a value that a server was given is in no row, catalog, refusal or error,
 // nor in anything else that is written, also where the server says it back
 // when it fails. What it says back as an answer is the answer.

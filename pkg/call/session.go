@@ -47,30 +47,34 @@ type Session struct {
 	host *Host
 	o    SessionOptions
 
-	since time.Time // when it was opened
+	since  time.Time // when it was opened
+	ofVerb bool      // it is a control verb's own
 
 	view    atomic.Pointer[View]
 	checked atomic.Int64 // when files were last looked at, UnixNano
 	seen    atomic.Uint64
-	mu      sync.Mutex     // one rebuild at a time
-	refused *config.Config // the newest, when it is not in force; guarded by mu
+	mu      sync.Mutex                    // one rebuild at a time
+	refused atomic.Pointer[config.Config] // the newest, when it is not in force
+	looks   looks
 	claimed atomic.Pointer[calllog.Claimed]
 	search  discovery
 
-	links         links
-	subs          subs
-	tasks         tasks
-	agentTasks    agentTasks
-	questions     atomic.Int64        // that the agent is asked
-	questionBytes atomic.Int64        // of them
-	still         upstream.Standstill // while it is
+	links      links
+	subs       subs
+	tasks      tasks
+	agentTasks agentTasks
+	places     places              // for questions to the agent
+	still      upstream.Standstill // while it is
 }
 
 // Open opens a session and computes its first view. It starts nothing. The
 // only errors are *UnknownPolicyError, *UnknownServerError and
 // *policy.PatternError; a broken configuration is a session that sees no tools.
-func (h *Host) Open(o SessionOptions) (*Session, error) {
-	s := &Session{ID: cmp.Or(o.ID, calllog.NewID(time.Now())), host: h, o: o, since: time.Now()}
+func (h *Host) Open(o SessionOptions) (*Session, error) { return h.join(o, false) }
+
+// join is Open, also of the session that a control verb has for itself.
+func (h *Host) join(o SessionOptions, ofVerb bool) (*Session, error) {
+	s := &Session{ID: cmp.Or(o.ID, calllog.NewID(time.Now())), host: h, o: o, since: time.Now(), ofVerb: ofVerb}
 	c := h.load(o.Project)
 	who, err := subject(c, o.Policy)
 	if err != nil {
@@ -99,6 +103,7 @@ func (s *Session) Close() {
 	delete(s.host.watchers, s)
 	s.host.mu.Unlock()
 	s.host.pool.Leave(s.ID)
+	s.host.redactor.Forget(s.ID)
 }
 
 // Claim records what the client says of itself; it is logged and never believed.
@@ -175,19 +180,19 @@ func (s *Session) renew() *View {
 // caller holds s.mu.
 func (s *Session) next(v *View) *View {
 	c, who := v.Config, v.subject
-	if !c.Current() && (s.refused == nil || !s.refused.Current()) {
-		s.refused = nil
+	if refused := s.refused.Load(); !c.Current() && (refused == nil || !refused.Current()) {
+		s.refused.Store(nil)
 		fresh := s.host.load(s.o.Project)
 		changed, err := subject(fresh, s.o.Policy)
 		if err == nil && !fresh.Refused {
 			c, who = fresh, changed
 		} else {
-			s.refused = fresh
+			s.refused.Store(fresh)
 			s.host.warnOnce("kept "+fresh.Hash, "the changed configuration is refused; the one before stays in force")
 		}
 	}
 	records := s.host.records(s.o.Project)
-	if c == v.Config && records == v.records && s.same(v) {
+	if c == v.Config && records == v.records && s.host.epoch.Load() == v.epoch && s.same(v) {
 		return v
 	}
 	return s.host.build(s, c, records, who, v)

@@ -39,8 +39,16 @@ type Reloaded struct {
 }
 
 // Reload has every open session look at configuration, trust and catalogs now
-// (R90), and what is not declared or trusted any more end.
-func (h *Host) Reload() { h.look() }
+// (R90), and what is not declared or trusted any more end. Values of `secrets:`,
+// env_files and the places of executables are looked up anew; only servers for which
+// one is another end, with their last call.
+func (h *Host) Reload() {
+	h.mu.Lock()
+	h.secrets = nil
+	h.epoch.Add(1)
+	h.mu.Unlock()
+	h.look()
+}
 
 // Status is the host now. Sessions of control verbs are not in it.
 func (h *Host) Status() HostStatus {
@@ -64,7 +72,7 @@ func (h *Host) others(not *Session) []*Session {
 	defer h.mu.Unlock()
 	all := make([]*Session, 0, len(h.sessions))
 	for s := range h.sessions {
-		if s != not && s.o.Via != viaControl {
+		if s != not && !s.ofVerb {
 			all = append(all, s)
 		}
 	}
@@ -98,16 +106,8 @@ func (h *Host) servers() []pool.Status {
 
 // problems is what keeps changed configurations from being in force, each once.
 func (h *Host) problems() (all []string) {
-	h.mu.Lock()
-	open := make([]*Session, 0, len(h.sessions))
-	for s := range h.sessions {
-		open = append(open, s)
-	}
-	h.mu.Unlock()
-	for _, s := range open {
-		s.mu.Lock()
-		c := s.refused
-		s.mu.Unlock()
+	for _, s := range h.open() {
+		c := s.refused.Load()
 		if c == nil {
 			if c = s.view.Load().Config; !c.Refused {
 				continue

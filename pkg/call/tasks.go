@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -50,8 +51,9 @@ func (t *tasks) add(id string, of task) bool {
 		t.known = map[string]task{}
 	}
 	if len(t.oldest) == config.LinkMemory {
-		delete(t.known, t.oldest[0])
-		t.oldest = append(t.oldest[:0], t.oldest[1:]...)
+		at := givesWay(t.oldest, func(id string) string { return t.known[id].server })
+		delete(t.known, t.oldest[at])
+		t.oldest = slices.Delete(t.oldest, at, at+1)
 	}
 	t.known[id] = of
 	t.oldest = append(t.oldest, id)

@@ -26,6 +26,7 @@ type View struct {
 	records *trust.Records
 	subject policy.Subject
 	environ *trust.Environ
+	epoch   uint64 // of the host, when environ was made
 	routes  map[string]*Tool
 	items   items
 	byID    map[string]*Server
@@ -167,15 +168,16 @@ func (s *Server) running() string {
 // whose declaration and record are the same, so that a running instance is
 // found again. Records say nothing about the user's own servers.
 func (h *Host) build(session *Session, c *config.Config, records *trust.Records, subject policy.Subject, old *View) *View {
+	epoch := h.epoch.Load() // before what is looked up
 	v := &View{
-		Config: c, records: records, subject: subject, environ: h.environ(c, session),
+		epoch: epoch, Config: c, records: records, subject: subject, environ: h.environ(c, session),
 		routes: map[string]*Tool{}, items: newItems(), byID: map[string]*Server{}, only: session.o.Only,
 	}
 	for _, d := range c.Servers {
 		if v.only != "" && d.ID != v.only {
 			continue
 		}
-		if d.Scope == config.User && d.Enabled && (old == nil || old.Config != c) {
+		if d.Scope == config.User && d.Enabled && (old == nil || old.Config != c || old.epoch != epoch) {
 			trust.Learn(d, v.environ, c.Project)
 		}
 		s := &Server{Declared: d}
@@ -198,7 +200,7 @@ func (h *Host) build(session *Session, c *config.Config, records *trust.Records,
 }
 
 // lend hands an approval of the view before on to the same declaration in v. With
-// another configuration it is made anew, so that what runs is found again and
+// another configuration, and after a reload, it is made anew, so that what runs is found again and
 // keeps running (R25).
 func (h *Host) lend(s *Server, old, v *View) {
 	if old == nil {
@@ -209,7 +211,7 @@ func (h *Host) lend(s *Server, old, v *View) {
 		return
 	}
 	switch {
-	case old.Config == v.Config && (old.records == v.records || s.Declared.Scope == config.User):
+	case old.epoch == v.epoch && old.Config == v.Config && (old.records == v.records || s.Declared.Scope == config.User):
 		s.approved.Store(before.approved.Load())
 	case sameDeclaration(before.Declared, s.Declared):
 		_, _ = s.approve(v) // without it, it is approved again when it is next called

@@ -131,6 +131,7 @@ const (
 // Sessions and calls.
 const (
 	ConfigCheckEvery   = time.Second            // how often files of the configuration are looked at (R90)
+	LookWait           = 3 * time.Second        // for sessions that look at their files, all at a time; the disk of one may not answer
 	RefusalLogWait     = 100 * time.Millisecond // a refusal's row is waited for so long (C81)
 	LogFlush           = 2 * time.Second        // the log's queue at the end of a process
 	MaxReturnedSchema  = 8 << 10                // a schema given back with refused arguments (R41)
@@ -160,8 +161,10 @@ const (
 	QuestionBytes = 16 << 20         // of them, unless it is one alone: each is in memory some three times
 	QuestionLife  = 15 * time.Minute // of a question that nobody answers: whoever is there has seen it by then
 	MaxStandstill = 30 * time.Minute // of one call while questions are open; with max_timeout below LogLongestCall
-	MaxQuestions  = 64               // of servers to one session, open at the same time; a person answers one
+	GivenUpLife   = 10 * time.Second // of a call that its session has given up: a server that goes on asks about it within that, or is taken to mean another one
+	MaxQuestions  = 64               // of servers to one session, open at the same time, of one of them half; a person answers one
 	Rounds        = 10               // of questions that one call of a modern server may need (R73)
+	MaxValues     = 1000             // values of one completion that are judged; the protocol allows 100
 	TaskLife      = time.Hour        // an open task keeps its server from being stopped for so long (R22)
 	LinkMemory    = 1000             // linked resources that a session remembers the server of (R61)
 	ElicitMemory  = 100              // elicitations of which a server may tell later that they are done
@@ -224,6 +227,9 @@ const (
 	StderrTail             = 2 << 10                // last lines of stderr in a message
 	StderrLastLine         = 300                    // of it in the text of a failure
 	StderrLogBytes         = 1 << 20                // one stderr log, then .1
+	StderrLife             = 7 * 24 * time.Hour     // of a log that nobody writes to any more, as of results
+	StderrFiles            = 500                    // of them: servers of one session leave one with each
+	StderrTidy             = 24 * time.Hour         // how often they are looked at
 	StderrLine             = 64 << 10               // one line; a secret is found in whole lines only
 	StderrPerSecond        = 4 << 20                // what comes beyond is a flood: four whole logs
 	SettleGrace            = 250 * time.Millisecond // exit status, last answers and last stderr come by three ways
@@ -236,6 +242,7 @@ const (
 // The shared process (R74, R81).
 const (
 	KeptConfigs     = 64                     // of projects that had a session: what is dropped is read again
+	KeptRecords     = 4096                   // projects that the trust records are kept for, a pointer each: sessions have them too
 	HubIdleExit     = 10 * time.Minute       // without a session; a start costs less than the memory
 	MaxHubIdleExit  = 24 * time.Hour         // longer is 0: never
 	HubLineBytes    = 64 << 10               // a first line, and its answer; directories and locale have 40 KiB at most
@@ -281,7 +288,7 @@ const (
 	RestartJobs         = 4                      // starts nobody waits for, at the same time: they take the machine from calls
 	RetireGrace         = 500 * time.Millisecond // a removed server that is about to get a last call
 	ServerSubscriptions = 4000                   // resources of one server that sessions are subscribed to
-	ServerTasks         = 1000                   // open tasks with one server; the oldest give way
+	ServerTasks         = 1000                   // open tasks with one server; the oldest of the session with most give way
 	EarlyNews           = 16                     // of tasks that nobody has yet; a call's answer follows at once
 	EarlyBytes          = 16 << 10               // of one of them; a status is short
 	HubLogBytes         = 1 << 20                // state/hub.log, then .1

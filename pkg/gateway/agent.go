@@ -58,6 +58,10 @@ func (s *session) Modern() bool {
 // Notify sends a server's notification to an agent that is there to hear it, as
 // call.Agent says. Log messages go first where the agent does not read.
 func (s *session) Notify(method string, params []byte) {
+	s.guard(func() { s.notify(method, params) }) // a server's reader calls this
+}
+
+func (s *session) notify(method string, params []byte) {
 	s.mu.Lock()
 	ready, met := s.revision != "", s.met
 	s.mu.Unlock()

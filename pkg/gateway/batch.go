@@ -24,6 +24,9 @@ func (s *session) batch(line []byte) {
 		case err != nil:
 			c.answers = append(c.answers, parseError(err))
 		case m.Kind == wire.Request && m.Method == "initialize":
+			if c.missing == 0 {
+				s.stamp = "" // it was this one's
+			}
 			c.answers = append(c.answers, wire.ErrorLine(m.IDBytes(), &wire.RPCError{
 				Code: wire.CodeInvalidRequest, Message: "initialize cannot be part of a batch"}))
 		default:
@@ -35,7 +38,9 @@ func (s *session) batch(line []byte) {
 	}
 	c.flush()
 	for _, m := range messages {
-		s.message(m, c.add)
+		if s.message(m, c.add); m.Kind == wire.Request {
+			s.stamp = "" // the first one's alone, also where that has no row
+		}
 	}
 }
 

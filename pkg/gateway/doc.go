@@ -71,6 +71,7 @@
 //	                                           out, and one more text that says so (R69)
 //	result                 structuredContent   over max_result_bytes: left out, but of errors and of a direct tool
 //	                                           that declares outputSchema (R69)
+//	result, completion     values              of a resource template: those left out that make a URI which is denied (R54)
 //	result, call_tool      the result          with get: the value at that path as one text block
 //	error -32602           data                the tool's input schema, where the server sent no data (R41)
 //	error -32002           code                -32602 for a modern agent (R73)

@@ -97,6 +97,11 @@ func TestPanicInARequest(t *testing.T) {
 	s.out = nil // what sends progress on finds nothing to send it to
 	s.progress(r)([]byte(`{"progress":1}`))
 	w.kept("nil pointer", "", context.Cause(s.ctx))
+
+	s, _ = w.bare()
+	s.out = nil // likewise
+	s.Notify("notifications/vendor/x", []byte("{}"))
+	w.kept("nil pointer", "", context.Cause(s.ctx))
 }
 
 // bare is a session that is initialized and has no reader, and a request.

@@ -146,6 +146,25 @@ func TestBatchOfABridge(t *testing.T) {
 	}
 }
 
+// The first is the first whatever it asks for, as bridges count (C81).
+func TestBatchWhoseFirstRequestHasNoRow(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"ping", "initialize", "tools/list"} {
+		w := newWorld(t, plainConfig, nil)
+		a, bridge := w.behindBridge(Options{})
+		a.InitializeAs("2025-03-26", "{}")
+		a.Send(`[{"jsonrpc":"2.0","id":1,"method":"` + first + `"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":` + mcptest.CallParams("fake__echo", "{}") + `}]`)
+		stamp := bridge.last()
+		a.ExpectBatch()
+		a.Hangup()
+		w.ends.Wait()
+		w.host.Close()
+		if rows := w.byID(); len(rows) != 1 || rows[stamp].ID != "" {
+			t.Errorf("%s: the call has the stamp of another request: %+v", first, rows)
+		}
+	}
+}
+
 // A line without its stamp is no bridge's: the session is over.
 func TestUnstampedLines(t *testing.T) {
 	t.Parallel()

@@ -38,6 +38,7 @@ func (i *Instance) admit(u *user) (probe bool, err error) {
 		return false, i.berth.circuitOpen(now)
 	}
 	u.flying++
+	i.callers.add(u.session)
 	return probe, nil
 }
 
@@ -57,6 +58,7 @@ func (i *Instance) end(u *user, v verdict) {
 	if v.admitted {
 		u.flying--
 		i.settle(v, now)
+		i.gaveUp(u.session, v.failure, now)
 	}
 	b.calls--
 	u.calls--

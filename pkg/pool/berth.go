@@ -30,6 +30,7 @@ type berth struct {
 	restarts int         // starts after deaths and failed starts
 
 	subscriptions map[string]map[string]bool // by URI, the sessions; never empty ones
+	subscribed    map[string]int             // how many of them each session has
 	subscribing   gate                       // held while the server is told of one
 	tasks         map[task]time.Time         // until when they keep it from being stopped
 	past          []task                     // whose the last tasks were that are not held any more
@@ -39,7 +40,7 @@ type berth struct {
 func newBerth(key string) *berth {
 	return &berth{
 		key: key, users: map[string]*user{}, eager: map[string]bool{}, used: time.Now(),
-		subscriptions: map[string]map[string]bool{}, subscribing: newGate(), tasks: map[task]time.Time{},
+		subscriptions: map[string]map[string]bool{}, subscribed: map[string]int{}, subscribing: newGate(), tasks: map[task]time.Time{},
 	}
 }
 
@@ -182,7 +183,7 @@ func (b *berth) heldDown(now time.Time) error {
 		return nil
 	}
 	if left := b.held.Sub(now); left > 0 {
-		return &HeldError{Server: b.server().ID, Deaths: len(b.deaths), Why: b.last.ending(), Left: seconds(left)}
+		return &HeldError{Server: b.server().ID, Deaths: len(b.deaths), Why: b.last.ending(false), Left: seconds(left)}
 	}
 	b.held, b.deaths, b.tries = time.Time{}, nil, 0
 	return nil

@@ -43,6 +43,11 @@ func (p *Pool) Kill(id string) (ended int) {
 func (p *Pool) Start(ctx context.Context, id string, more ...*trust.Approved) (n int, err error) {
 	p.mu.Lock()
 	delete(p.killed, id)
+	return p.bringUp(ctx, id, more)
+}
+
+// bringUp is Start for who holds mu, which it gives back.
+func (p *Pool) bringUp(ctx context.Context, id string, more []*trust.Approved) (n int, err error) {
 	known := map[string]bool{}
 	for _, a := range more {
 		known[a.Key()] = true
@@ -72,8 +77,8 @@ func (p *Pool) Start(ctx context.Context, id string, more ...*trust.Approved) (n
 	return n, err
 }
 
-// Restart ends the servers of an id that run and has Start bring up those and the
-// ones of more, each once nothing is left of the process before it. It does not take Kill
+// Restart ends the servers of an id that run and brings up, as Start does, those and
+// the ones of more, each once nothing is left of the process before it. It does not take Kill
 // back: a killed one is a *KilledError.
 func (p *Pool) Restart(ctx context.Context, id string, more ...*trust.Approved) (n int, err error) {
 	p.mu.Lock()
@@ -82,8 +87,7 @@ func (p *Pool) Restart(ctx context.Context, id string, more ...*trust.Approved) 
 		return 0, &KilledError{Server: id}
 	}
 	p.end(id)
-	p.mu.Unlock()
-	return p.Start(ctx, id, more...)
+	return p.bringUp(ctx, id, more) // without a moment in which a Kill could be taken back
 }
 
 // of is the berths of an id. The caller holds mu, as it does for end.

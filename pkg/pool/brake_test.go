@@ -2,7 +2,9 @@ package pool
 
 import (
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,6 +115,37 @@ func TestKillDuringAStart(t *testing.T) {
 			t.Errorf("it failed by itself: %s", s.LastError)
 		}
 	})
+}
+
+// R23: a Kill beside Restarts is not taken back by one of them.
+func TestKillBesideRestarts(t *testing.T) {
+	w := newWorld(t)
+	var others sync.WaitGroup
+	over := make(chan struct{})
+	for range 8 {
+		others.Go(func() { // ends with over
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					_, _ = w.pool.Restart(t.Context(), "fake")
+				}
+			}
+		})
+	}
+	defer others.Wait()
+	defer close(over)
+	for n := range 300 {
+		w.pool.Kill("fake")
+		runtime.Gosched()
+		if s := w.pool.Status(); len(s) != 1 || s[0].State != Killed {
+			t.Fatalf("taken back after %d times: %+v", n, s)
+		}
+		if _, err := w.pool.Start(t.Context(), "fake"); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Start brings up what flapping or the breaker holds down: a person has looked.

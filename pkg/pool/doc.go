@@ -55,6 +55,9 @@
 //	                             soon: some come before the answer that names it
 //	anything else                to the only session with a call under way
 //
+// A call that its session gave up counts as under way for a while: the server may go
+// on with it.
+//
 // What is for nobody is declined, or dropped, and counted. The list_changed three
 // are the pool's own: it reads that list again and tells Options.Changed if
 // anything in it is another. A modern server is listened to for all this with one

@@ -9,6 +9,7 @@ import (
 
 	"postern/pkg/catalog"
 	"postern/pkg/config"
+	"postern/pkg/secret"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
@@ -40,7 +41,8 @@ type Instance struct {
 	since    time.Time // when it was up
 	started  time.Duration
 	queue    *queue
-	counted  bool // its end was counted by the breaker; guarded by Pool.mu
+	counted  bool // its end was counted by the breaker; guarded by Pool.mu, as is
+	callers  callers
 	live     atomic.Pointer[catalog.Catalog]
 	known    [lists]known   // for whoever reads lists: the start, then follow
 	stale    atomic.Uint32  // lists that changed, a bit each
@@ -50,6 +52,7 @@ type Instance struct {
 	level    level          // that it was told
 	tuning   gate           // held while it is told
 	listens  listens        // of a modern one
+	left     [2]givenUp     // the last calls of two sessions that were given up; guarded by Pool.mu
 	dropped  atomic.Uint64  // notifications that were for nobody
 	early    []wire.Message // of them, about tasks that nobody had yet, the newest at the end; guarded by Pool.mu
 
@@ -76,7 +79,7 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 	defer cancel()
 	if err := i.connect(ctx, p.options(b.key, i, launch)); err != nil {
 		err = i.ofStart(err)
-		p.recordFailure(ctx, i.identity, err)
+		p.recordFailure(ctx, a, err)
 		return nil, err
 	}
 	i.since = time.Now()
@@ -151,12 +154,19 @@ func (p *Pool) rememberedEra(id catalog.Identity) string {
 }
 
 // recordFailure remembers that a server could not be started. A start that was
-// given up says nothing about the server.
-func (p *Pool) recordFailure(ctx context.Context, id catalog.Identity, err error) {
-	if p.o.Catalogs != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		// A cache that cannot be written costs a repeated discovery, nothing else (C6).
-		_ = p.o.Catalogs.SetFailed(id, explained(err))
+// given up says nothing about the server, and one with a value of an agent's nothing
+// about other agents'.
+func (p *Pool) recordFailure(ctx context.Context, a *trust.Approved, err error) {
+	if p.o.Catalogs == nil || errors.Is(ctx.Err(), context.Canceled) {
+		return
 	}
+	for _, from := range a.SecretOrigins() {
+		if from == secret.FromAgent {
+			return
+		}
+	}
+	// A cache that cannot be written costs a repeated discovery, nothing else (C6).
+	_ = p.o.Catalogs.SetFailed(catalog.IdentityOf(a.Server()), explained(err))
 }
 
 // Catalog is the lists the server gave at its start or at their last
@@ -190,12 +200,39 @@ func (i *Instance) Notify(method string, params []byte) error {
 // returns.
 func (i *Instance) ended() bool { return i.client.Err() != nil || i.client.Exited() }
 
-// ending says how it ended, without what is secret.
-func (i *Instance) ending() string {
-	if f := i.client.Err(); f != nil {
-		return i.pool.clean(f).Explained()
+// ending says how it ended, without what is secret; with the last it wrote only to
+// its user, or where no call can be behind that (R42).
+func (i *Instance) ending(user bool) string {
+	f := i.client.Err()
+	if f == nil {
+		return "its process ended"
 	}
-	return "its process ended"
+	if f = i.pool.clean(f); !user && i.callers.some && i.session == "" {
+		f.Stderr = ""
+	}
+	return f.Explained()
+}
+
+// callers is whose calls a process was given.
+type callers struct {
+	some    bool
+	first   string // session
+	several bool
+}
+
+func (c *callers) add(session string) {
+	c.several = c.several || c.some && c.first != session
+	if !c.some {
+		c.some, c.first = true, session
+	}
+}
+
+// ownWords reports whether all calls that it may have written about are the
+// session's.
+func (i *Instance) ownWords(session string) bool {
+	i.pool.mu.Lock()
+	defer i.pool.mu.Unlock()
+	return i.session != "" || !i.callers.some || !i.callers.several && i.callers.first == session
 }
 
 // Do sends one call of a session. It waits for one of the server's
@@ -225,7 +262,9 @@ func (i *Instance) Do(ctx context.Context, session string, call upstream.Call) (
 	reply, err = i.client.Do(ctx, call)
 	v.answered = err == nil
 	if err != nil {
-		v.failure, err = i.failed(err)
+		if v.failure, err = i.failed(err); v.failure != nil && !i.ownWords(session) {
+			v.failure.Stderr = "" // err is the same
+		}
 	} else if refused := reply.Message.ErrorBytes(); refused != nil {
 		i.rememberError(session, refused)
 	}

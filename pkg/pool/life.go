@@ -37,16 +37,41 @@ func (p *Pool) run(life context.Context, b *berth, e, before *entry, a *trust.Ap
 func (p *Pool) attempt(life context.Context, b *berth, a *trust.Approved) (i *Instance, err error) {
 	err = &upstream.Failure{Word: upstream.Aborted, Server: a.Server().ID, Phase: "start", Detail: internal}
 	p.contain("server "+a.Server().ID, func() {
-		p.first.Do(func() { p.begin(life) })
+		if p.begin(life); life.Err() != nil { // given up by now: nothing is executed
+			err = &upstream.Failure{Word: upstream.Aborted, Server: a.Server().ID, Phase: "start", Detail: "it is not wanted any more"}
+			return
+		}
 		i, err = p.start(life, b, a)
 	})
 	return i, err
 }
 
-// begin does what comes before the first start.
-func (p *Pool) begin(ctx context.Context) {
-	if p.o.First != nil {
-		p.o.First(ctx)
+// begin does what comes before the first start, once and until Close, and waits for
+// it as long as life lasts.
+func (p *Pool) begin(life context.Context) {
+	p.first.Do(func() {
+		if p.o.First == nil || !p.attend() {
+			close(p.begun)
+			return
+		}
+		go func() { // ends with First, which Close ends
+			defer p.watch.Done()
+			defer close(p.begun)
+			ctx, end := context.WithCancel(context.Background())
+			defer end()
+			go func() { // ends with First, or Close
+				select {
+				case <-p.done:
+					end()
+				case <-ctx.Done():
+				}
+			}()
+			p.contain("pool", func() { p.o.First(ctx) })
+		}()
+	})
+	select {
+	case <-p.begun:
+	case <-life.Done():
 	}
 }
 

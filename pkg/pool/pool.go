@@ -25,7 +25,7 @@ type Options struct {
 	Redactor *secret.Redactor
 	Changed  func() // called after a server came up, and after its live list changed; must not block; may be nil
 	// First is called once, before the first server is started, which waits for
-	// it. May be nil.
+	// it, as others do meanwhile. Its ctx ends with the pool. May be nil.
 	First func(context.Context)
 	// Look is called every config.ReconcileEvery while there is anything in the
 	// pool, and before the pool starts a server that nobody waits for: the
@@ -46,6 +46,8 @@ type Pool struct {
 	poke      chan struct{} // one token: the steward has something to look at
 	done      chan struct{} // closed by Close
 	first     sync.Once
+	begun     chan struct{} // closed when that is done
+	tidied    time.Time     // when the folder of stderr logs was; for the steward alone
 	watch     sync.WaitGroup
 	mu        sync.Mutex
 	closed    bool
@@ -62,7 +64,7 @@ type Pool struct {
 func New(o Options) *Pool {
 	return &Pool{
 		o: o, name: randomName(), connect: dial, berths: map[string]*berth{}, peers: map[string]Peer{}, killed: map[string]bool{},
-		poke: make(chan struct{}, 1), done: make(chan struct{}),
+		poke: make(chan struct{}, 1), done: make(chan struct{}), begun: make(chan struct{}),
 	}
 }
 

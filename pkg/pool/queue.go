@@ -17,7 +17,8 @@ var (
 // queue gives out the slots of one instance (R24): `slots` calls at a time,
 // `room` waiting ones. Of one session the first that came is served first;
 // sessions take turns, so that one with many calls does not keep another from
-// its few.
+// its few. Where the queue is full, the last call of the session with the most makes
+// room for one of a session with fewer.
 type queue struct {
 	mu          sync.Mutex
 	slots, room int
@@ -27,8 +28,9 @@ type queue struct {
 	turns       []string             // sessions with waiting calls, the next one first
 }
 
-// waiter is one waiting call; it gets one token, its slot.
-type waiter struct{ turn chan struct{} }
+// waiter is one waiting call; it gets one token: nil is its slot, errQueueFull that
+// it had to make room.
+type waiter struct{ turn chan error }
 
 func newQueue(slots, room int) *queue {
 	return &queue{slots: slots, room: room, lines: map[string][]*waiter{}}
@@ -44,11 +46,11 @@ func (q *queue) enter(ctx context.Context, session string, limit time.Duration) 
 		q.mu.Unlock()
 		return 0, nil
 	}
-	if q.waiting >= q.room {
+	if q.waiting >= q.room && !q.makeRoom(session) {
 		q.mu.Unlock()
 		return 0, errQueueFull
 	}
-	w := &waiter{turn: make(chan struct{}, 1)}
+	w := &waiter{turn: make(chan error, 1)}
 	q.add(session, w)
 	q.mu.Unlock()
 
@@ -57,14 +59,14 @@ func (q *queue) enter(ctx context.Context, session string, limit time.Duration) 
 	defer timer.Stop()
 	var err error
 	select {
-	case <-w.turn:
-		return time.Since(begin), nil
+	case err = <-w.turn:
+		return time.Since(begin), err
 	case <-timer.C:
 		err = errTooLong
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	if !q.remove(session, w) {
+	if !q.remove(session, w) && <-w.turn == nil {
 		q.leave() // its turn came at this very moment
 	}
 	return time.Since(begin), err
@@ -111,7 +113,7 @@ func (q *queue) grant() {
 		}
 		q.waiting--
 		q.busy++
-		line[0].turn <- struct{}{}
+		line[0].turn <- nil
 	}
 }
 
@@ -119,6 +121,30 @@ func (q *queue) grant() {
 func (q *queue) remove(session string, w *waiter) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.takeOut(session, w)
+}
+
+// makeRoom takes the last call of the session with the most out of the queue, if
+// that leaves it no fewer than one more gives to session. The caller holds mu, as it
+// does for takeOut.
+func (q *queue) makeRoom(session string) bool {
+	most := ""
+	for _, other := range q.turns {
+		if len(q.lines[other]) > len(q.lines[most]) {
+			most = other
+		}
+	}
+	line := q.lines[most]
+	if len(line) < len(q.lines[session])+2 {
+		return false
+	}
+	last := line[len(line)-1]
+	q.takeOut(most, last)
+	last.turn <- errQueueFull
+	return true
+}
+
+func (q *queue) takeOut(session string, w *waiter) bool {
 	line := q.lines[session]
 	at := slices.Index(line, w)
 	if at < 0 {

@@ -235,6 +235,37 @@ func TestSessionsTakeTurns(t *testing.T) {
 	})
 }
 
+// R24: a session with many calls that wait does not keep another from its few, not
+// even when they fill the queue: the last of the many gives its place up.
+func TestFullQueueHasRoomForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(1, 4)
+		if _, err := q.enter(t.Context(), "first", 0); err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for n, session := range words("a a a a a b c b c d") {
+			go func() { // ends with its turn, or without
+				_, err := q.enter(t.Context(), session, time.Hour)
+				if told = append(told, fmt.Sprint(session, n)); err == nil {
+					q.leave()
+				} else if err == errQueueFull {
+					told[len(told)-1] += "!"
+				}
+			}()
+			synctest.Wait()
+		}
+		q.leave()
+		synctest.Wait()
+		if got, want := strings.Join(told, " "), "a4! a3! a2! b7! c8! a1! a0 b5 c6 d9"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if q.busy != 0 || q.waiting != 0 || len(q.lines) != 0 || len(q.turns) != 0 {
+			t.Errorf("something is left: %+v", q)
+		}
+	})
+}
+
 // Whoever gives up leaves no gap, and no slot is lost when the turn comes at
 // the moment of giving up.
 func TestGivingUpLosesNoSlot(t *testing.T) {

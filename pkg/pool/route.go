@@ -1,6 +1,9 @@
 package pool
 
 import (
+	"slices"
+	"time"
+
 	"postern/pkg/config"
 	"postern/pkg/upstream"
 	"postern/pkg/wire"
@@ -50,7 +53,8 @@ func (i *Instance) addressee(params []byte) (session string, peer Peer) {
 }
 
 // sole is the one session that the server can mean: its only one, or the only
-// one that has a call with it. peer is nil when there is none.
+// one that has a call with it, or had one a moment ago that it gave up. peer is nil
+// when there is none.
 func (i *Instance) sole() (session string, peer Peer) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
@@ -66,7 +70,41 @@ func (i *Instance) sole() (session string, peer Peer) {
 			session, peer = s, u.peer
 		}
 	}
+	if i.otherGaveUp(session, time.Now()) {
+		return "", nil
+	}
 	return session, peer
+}
+
+// givenUp is until when a server may still ask about a call that its session does
+// not wait for any more.
+type givenUp struct {
+	session string
+	until   time.Time
+}
+
+// gaveUp notes that a session did not wait for the answer to a call that the server
+// has, the newest of two sessions. The caller holds Pool.mu, as it does for
+// otherGaveUp.
+func (i *Instance) gaveUp(session string, f *upstream.Failure, now time.Time) {
+	if f == nil || !f.Sent || f.Word != upstream.Aborted && f.Word != upstream.Timeout {
+		return
+	}
+	if i.left[0].session != session {
+		i.left[1] = i.left[0]
+	}
+	i.left[0] = givenUp{session, now.Add(config.GivenUpLife)}
+}
+
+// otherGaveUp reports whether the server may be asking about a call of another
+// session.
+func (i *Instance) otherGaveUp(session string, now time.Time) bool {
+	for _, g := range i.left {
+		if g.session != session && now.Before(g.until) {
+			return true
+		}
+	}
+	return false
 }
 
 // note takes a notification of the server. It runs in the client's reader.
@@ -175,7 +213,8 @@ func relatedTask(params []byte) string {
 type elicitation struct{ id, session string }
 
 // remember keeps whose an elicitation is. Of one server the last
-// config.ElicitMemory are, those with an id that nobody would keep excepted.
+// config.ElicitMemory are, those with an id that nobody would keep excepted; the
+// session with most of them gives way.
 func (i *Instance) remember(session, id string) {
 	if id == "" || len(id) > config.MaxToolName {
 		return
@@ -184,7 +223,8 @@ func (i *Instance) remember(session, id string) {
 	defer i.pool.mu.Unlock()
 	b := i.berth
 	if len(b.elicitations) >= config.ElicitMemory {
-		b.elicitations = b.elicitations[1:]
+		gone := givesWay(b.elicitations, func(e elicitation) string { return e.session })
+		b.elicitations = slices.Delete(b.elicitations, gone, gone+1)
 	}
 	b.elicitations = append(b.elicitations, elicitation{id, session})
 }

@@ -144,10 +144,15 @@ func TestElicitationsAreRemembered(t *testing.T) {
 	for n := range config.ElicitMemory - 1 {
 		c.i.remember("b", fmt.Sprint(n))
 	}
-	if c.server.says(elicited, `{"elicitationId":"e1"}`); c.heard() != "" {
+	if c.server.says(elicited, `{"elicitationId":"0"}`); c.heard() != "" {
 		t.Error("more are remembered")
 	}
-	if c.server.says(elicited, `{"elicitationId":"e2"}`); c.heard() != "a" {
+	for _, id := range []string{"e1", "e2"} {
+		if c.server.says(elicited, `{"elicitationId":"`+id+`"}`); c.heard() != "a" {
+			t.Error("a session with many made others' forgotten")
+		}
+	}
+	if c.server.says(elicited, `{"elicitationId":"1"}`); c.heard() != "b" {
 		t.Error("less are remembered")
 	}
 	c.pool.Leave("a")

@@ -40,6 +40,7 @@ type Status struct {
 	Noise       uint64       `json:"noise,omitempty"`        // lines of the process that were no protocol
 	Declined    uint64       `json:"declined,omitempty"`     // its questions that nobody was asked
 	Dropped     uint64       `json:"dropped,omitempty"`      // its notifications that reached nobody
+	Tasks       int          `json:"tasks,omitempty"`        // open ones, which keep it from being stopped
 	LastError   string       `json:"last_error,omitempty"`   // how it ended last, or why it did not start
 	Sessions    []string     `json:"sessions,omitempty"`     // that want it up or call it, in order
 }
@@ -93,6 +94,11 @@ func (p *Pool) status(b *berth, now time.Time) Status {
 	if b.entry != nil && b.entry.started() && b.entry.instance != nil {
 		b.entry.instance.describe(&s)
 	}
+	for _, until := range b.tasks {
+		if until.After(now) {
+			s.Tasks++
+		}
+	}
 	for session, u := range b.users {
 		if u.wants || u.calls > 0 {
 			s.Sessions = append(s.Sessions, session)
@@ -120,5 +126,5 @@ func (b *berth) lastError() string {
 	if b.noStart != "" || b.last == nil {
 		return b.noStart
 	}
-	return b.last.ending()
+	return b.last.ending(true)
 }

@@ -48,6 +48,7 @@ func (p *Pool) steward() {
 			look = time.Now().Add(config.ReconcileEvery)
 		}
 		p.contain("pool", p.tidy)
+		p.tidyDaily(time.Now())
 		timer.Reset(p.wake(look))
 	}
 }

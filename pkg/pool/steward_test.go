@@ -334,7 +334,7 @@ func TestUnnoticedDeath(t *testing.T) {
 		if f.started() != 2 || old.received() != 1 {
 			t.Errorf("%d starts; the dead one got %d calls", f.started(), old.received())
 		}
-		if why := w.pool.berths[a.Key()].last.ending(); !strings.Contains(why, "exit status 3") {
+		if why := w.pool.berths[a.Key()].last.ending(true); !strings.Contains(why, "exit status 3") {
 			t.Errorf("what is known of its end is %q", why) // it was not known yet when it was noticed
 		}
 	})

@@ -28,19 +28,20 @@ const (
 // what belongs to them, as the session's agent wrote them but for the uri; the zero
 // Call is the uri alone. Nothing is subscribed to when the answer
 // is an error. Errors are those of Do, ctx's cause while another subscription is
-// under way, and an `overload` past config.ServerSubscriptions URIs of one server.
+// under way, and an `overload` past config.ServerSubscriptions URIs of one server,
+// of which a session of several has no more than it leaves to the others.
 func (i *Instance) Subscribe(ctx context.Context, session, uri string, params upstream.Call) (upstream.Reply, error) {
 	b := i.berth
 	if err := b.subscribing.enter(ctx); err != nil {
 		return upstream.Reply{}, i.notSent(err, 0)
 	}
 	defer b.subscribing.leave()
-	others, full := i.subscribed(uri)
+	others := i.subscribed(uri)
 	switch {
 	case others:
 		i.subscribe(session, uri)
 		return fine(), nil
-	case full:
+	case i.full(session):
 		return upstream.Reply{}, &upstream.Failure{
 			Word: upstream.Overload, Server: i.server.ID, Phase: methodSubscribe,
 			Detail: "too many resources of this server are subscribed to",
@@ -129,12 +130,20 @@ func synthesized(line []byte) upstream.Reply {
 	return upstream.Reply{Message: m}
 }
 
-// subscribed reports whether anybody is to uri, and whether one more is too many.
-func (i *Instance) subscribed(uri string) (others, full bool) {
+// subscribed reports whether anybody is to uri.
+func (i *Instance) subscribed(uri string) bool {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
-	subs := i.berth.subscriptions
-	return len(subs[uri]) > 0, len(subs) >= config.ServerSubscriptions
+	return len(i.berth.subscriptions[uri]) > 0
+}
+
+// full reports whether one more of a session is too many: nobody else could have as
+// many as it has.
+func (i *Instance) full(session string) bool {
+	i.pool.mu.Lock()
+	defer i.pool.mu.Unlock()
+	free := config.ServerSubscriptions - len(i.berth.subscriptions)
+	return free <= 0 || i.session == "" && i.berth.subscribed[session] >= free
 }
 
 // subscribe notes one; false when the session is not there any more.
@@ -149,7 +158,10 @@ func (i *Instance) subscribe(session, uri string) bool {
 	if b.subscriptions[uri] == nil {
 		b.subscriptions[uri] = map[string]bool{}
 	}
-	b.subscriptions[uri][session] = true
+	if !b.subscriptions[uri][session] {
+		b.subscriptions[uri][session] = true
+		b.subscribed[session]++
+	}
 	return true
 }
 
@@ -157,8 +169,13 @@ func (i *Instance) subscribe(session, uri string) bool {
 func (i *Instance) unsubscribed(session, uri string) (left int) {
 	i.pool.mu.Lock()
 	defer i.pool.mu.Unlock()
-	subs := i.berth.subscriptions
-	delete(subs[uri], session)
+	b, subs := i.berth, i.berth.subscriptions
+	if subs[uri][session] {
+		delete(subs[uri], session)
+		if b.subscribed[session]--; b.subscribed[session] == 0 {
+			delete(b.subscribed, session)
+		}
+	}
 	if left = len(subs[uri]); left == 0 {
 		delete(subs, uri)
 		i.pool.nudge() // it may rest now
@@ -169,6 +186,10 @@ func (i *Instance) unsubscribed(session, uri string) (left int) {
 // forgetSubscriptions takes back all of one session, and is what nobody has any
 // more. The caller holds Pool.mu.
 func (b *berth) forgetSubscriptions(session string) (uris []string) {
+	if b.subscribed[session] == 0 {
+		return nil
+	}
+	delete(b.subscribed, session)
 	for uri, sessions := range b.subscriptions {
 		if delete(sessions, session); len(sessions) == 0 {
 			delete(b.subscriptions, uri)
@@ -242,7 +263,7 @@ func (i *Instance) tell(ctx context.Context, method, uri string, wanted bool) {
 		return
 	}
 	defer i.berth.subscribing.leave()
-	if is, _ := i.subscribed(uri); is == wanted {
+	if i.subscribed(uri) == wanted {
 		_, _ = i.client.Do(ctx, i.subscription(method, uri))
 	}
 }

@@ -109,6 +109,43 @@ func TestRefusedSubscription(t *testing.T) {
 	w.subscribe(i, "a", "fake:1") // one that is there
 }
 
+// R24, R72: what one session is subscribed to leaves room for others, however many
+// there are; a server of one session is that one's as a whole.
+func TestSubscriptionsLeaveRoomForOthers(t *testing.T) {
+	t.Parallel()
+	w, _ := fakeWorld(t)
+	i := w.get(w.approve(w.server()))
+	fill := func(session string) (n int) {
+		w.join(session)
+		for ; n <= config.ServerSubscriptions; n++ {
+			if _, err := i.Subscribe(t.Context(), session, fmt.Sprint(session, ":", n), upstream.Call{}); err != nil {
+				failure(t, err, upstream.Overload)
+				break
+			}
+		}
+		if session != "e" {
+			w.subscribe(i, session, "a:0") // which costs nobody anything
+		}
+		return n
+	}
+	for n, session := range []string{"a", "b", "c"} {
+		if got, want := fill(session), config.ServerSubscriptions>>(n+1); got != want {
+			t.Errorf("%s is subscribed to %d, want %d", session, got, want)
+		}
+	}
+	w.pool.Leave("a")
+	if got := fill("d"); got < config.ServerSubscriptions/4 {
+		t.Errorf("with room again only %d", got)
+	}
+	i.session = "e"
+	w.pool.Leave("b")
+	w.pool.Leave("c")
+	w.pool.Leave("d")
+	if got := fill("e"); got != config.ServerSubscriptions {
+		t.Errorf("alone %d", got)
+	}
+}
+
 // A session that leaves while the server is asked is not subscribed, and the
 // server is told so.
 func TestLeavingWhileSubscribing(t *testing.T) {

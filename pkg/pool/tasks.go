@@ -16,7 +16,8 @@ type task struct{ session, id string }
 // Hold says that a session has a task with this server: for config.TaskLife, or
 // until it is Released, the server is not stopped for idleness, and it is
 // restarted when it dies. What the server says of the task goes to the session
-// as long as that is there. Of one server the newest config.ServerTasks are kept. A
+// as long as that is there. Of one server the newest config.ServerTasks are kept, and
+// the session with most gives way. A
 // task that is held again begins a new hour.
 func (i *Instance) Hold(session, id string) {
 	if !i.hold(session, id) || !i.hasTasks() || i.listens.due.Swap(true) {
@@ -121,20 +122,6 @@ func (i *Instance) Release(session, id string) {
 	i.pool.nudge()
 }
 
-// Holder is the key whose server has this task of a session, whether that runs or
-// not. Where two have a task with the id, it is the one that was held last.
-func (p *Pool) Holder(session, id string) (key string, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var newest time.Time
-	for _, b := range p.berths {
-		if until, held := b.tasks[task{session, id}]; held && until.After(newest) {
-			key, ok, newest = b.key, true, until
-		}
-	}
-	return key, ok
-}
-
 // holder is a session with a task.
 type holder struct {
 	session string
@@ -200,14 +187,10 @@ func (b *berth) tasksUntil() (latest time.Time) {
 	return latest
 }
 
-func (b *berth) oldestTask() (oldest task) {
-	var first time.Time
-	for t, until := range b.tasks {
-		if first.IsZero() || until.Before(first) {
-			oldest, first = t, until
-		}
-	}
-	return oldest
+// oldestTask is the oldest of the session with most.
+func (b *berth) oldestTask() task {
+	all := slices.SortedFunc(maps.Keys(b.tasks), func(x, y task) int { return b.tasks[x].Compare(b.tasks[y]) })
+	return all[givesWay(all, func(t task) string { return t.session })]
 }
 
 func (b *berth) forgetTasks(session string) {
@@ -227,7 +210,8 @@ func (b *berth) forgetTask(t task) {
 	}
 	delete(b.tasks, t)
 	if len(b.past) >= config.ServerTasks {
-		b.past = slices.Delete(b.past, 0, 1)
+		gone := givesWay(b.past, func(t task) string { return t.session })
+		b.past = slices.Delete(b.past, gone, gone+1)
 	}
 	b.past = append(b.past, t)
 }

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +54,8 @@ func (r *Redactor) AddCredentials(values ...string) {
 type vocabulary struct {
 	mu    sync.RWMutex
 	known map[string]bool
-	found *matcher // of known; nil when it has to be made again
+	owned owned
+	found *matcher // of all of them; nil when it has to be made again
 }
 
 func (v *vocabulary) add(values []string) {
@@ -63,8 +65,8 @@ func (v *vocabulary) add(values []string) {
 		if v.known[value] {
 			continue
 		}
-		for _, part := range parts(value) {
-			if len(part) < minValue || v.known[part] || strings.TrimSpace(part) == "" {
+		for _, part := range worthwhile(value) {
+			if v.known[part] {
 				continue
 			}
 			if v.known == nil {
@@ -78,7 +80,7 @@ func (v *vocabulary) add(values []string) {
 // matcher is the one for the values known now; nil when there are none.
 func (v *vocabulary) matcher() *matcher {
 	v.mu.RLock()
-	m, none := v.found, len(v.known) == 0
+	m, none := v.found, len(v.known)+len(v.owned.count) == 0
 	v.mu.RUnlock()
 	if m != nil || none {
 		return m
@@ -86,9 +88,21 @@ func (v *vocabulary) matcher() *matcher {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.found == nil {
-		v.found = newMatcher(v.known)
+		all := maps.Clone(v.known)
+		if all == nil {
+			all = map[string]bool{}
+		}
+		for value := range v.owned.count {
+			all[value] = true
+		}
+		v.found = newMatcher(all)
 	}
 	return v.found
+}
+
+// worthwhile is the parts of a value that are long enough to be hidden.
+func worthwhile(value string) []string {
+	return slices.DeleteFunc(parts(value), func(part string) bool { return len(part) < minValue || strings.TrimSpace(part) == "" })
 }
 
 // parts are a value and what of it may show up alone: secret members, lines, and

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"postern/pkg/state"
 )
@@ -15,12 +16,25 @@ import (
 // maxSecret bounds one secret's bytes: a key or a certificate chain fits.
 const maxSecret = 64 << 10
 
-// Store holds the entries of `secrets:` (C30). Each entry is read at most
-// once, when it is first asked for, and kept in memory only; what a failed
-// reading answered is kept as well. Safe for concurrent use. A nil *Store has
-// no entries.
+// failureLife is how long a failed reading is not tried again: many servers may ask
+// for the entry, and a person may have to unlock something first.
+const failureLife = 30 * time.Second
+
+// Store holds the entries of `secrets:` (C30). Each entry is read once, when it is
+// first asked for, and kept in memory only; what a failed reading answered is kept
+// for a while. Safe for concurrent use. A nil *Store has no entries.
 type Store struct {
-	entries map[string]func() (string, error)
+	entries map[string]*entry
+}
+
+// entry is one of them.
+type entry struct {
+	name, text string
+
+	mu    sync.Mutex // one reading at a time
+	at    time.Time  // of the last; zero = none yet
+	value string
+	err   error
 }
 
 // ReadError is an entry of `secrets:` whose value could not be had. It holds
@@ -35,9 +49,9 @@ func (e *ReadError) Error() string { return fmt.Sprintf("secret %s: %s", e.Name,
 // NewStore makes a store of spec, which maps names to `cmd:…` or `file:…`
 // entries. It reads and starts nothing.
 func NewStore(spec map[string]string) *Store {
-	s := &Store{entries: make(map[string]func() (string, error), len(spec))}
+	s := &Store{entries: make(map[string]*entry, len(spec))}
 	for name, text := range spec {
-		s.entries[name] = sync.OnceValues(func() (string, error) { return read(name, text) })
+		s.entries[name] = &entry{name: name, text: text}
 	}
 	return s
 }
@@ -49,8 +63,18 @@ func (s *Store) Value(name string) (value string, ok bool, err error) {
 	if s == nil || s.entries[name] == nil {
 		return "", false, nil
 	}
-	value, err = s.entries[name]()
+	value, err = s.entries[name].read()
 	return value, err == nil, err
+}
+
+func (e *entry) read() (string, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.at.IsZero() || e.err != nil && time.Since(e.at) >= failureLife {
+		e.value, e.err = read(e.name, e.text)
+		e.at = time.Now()
+	}
+	return e.value, e.err
 }
 
 // CheckEntry says what is wrong with the text of an entry, without reading or

@@ -74,6 +74,32 @@ func TestStoreReadsOnce(t *testing.T) {
 	}
 }
 
+// A process that lives for days does not keep a failure: whatever was locked may have
+// been unlocked.
+func TestFailedEntryIsReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	s := NewStore(map[string]string{"A": "file:" + path})
+	for range 2 {
+		if _, _, err := s.Value("A"); err == nil {
+			t.Fatal("there is no file")
+		}
+		if err := os.WriteFile(path, []byte("value"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.entries["A"].at = time.Now().Add(-failureLife)
+	if v, ok, err := s.Value("A"); v != "value" || !ok {
+		t.Errorf("%q, %v", v, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	s.entries["A"].at = time.Now().Add(-time.Hour)
+	if v, _, err := s.Value("A"); v != "value" {
+		t.Errorf("what was read is not kept: %q, %v", v, err)
+	}
+}
+
 func TestFileEntry(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

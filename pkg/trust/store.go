@@ -20,6 +20,7 @@ type Store struct {
 	mu     sync.Mutex
 	stamp  state.Stamp
 	loaded map[string]outcome // by project; all of one stamp
+	all    []Record           // of that stamp, which they share
 }
 
 // outcome is what a whole reading of the file came to: records, or a *FileError
@@ -47,7 +48,7 @@ func (s *Store) Records(project string) (*Records, error) {
 	}
 	s.mu.Lock()
 	if stamp != s.stamp || s.loaded == nil {
-		s.stamp, s.loaded = stamp, map[string]outcome{}
+		s.stamp, s.loaded, s.all = stamp, map[string]outcome{}, nil
 	}
 	known, ok := s.loaded[project]
 	s.mu.Unlock()
@@ -61,6 +62,15 @@ func (s *Store) Records(project string) (*Records, error) {
 	}
 	s.mu.Lock()
 	if s.stamp == read && s.loaded != nil {
+		if len(s.loaded) >= config.KeptRecords {
+			clear(s.loaded)
+		}
+		if err == nil && s.all == nil {
+			s.all = r.all
+		}
+		if err == nil {
+			r.all = s.all
+		}
 		s.loaded[project] = outcome{r, err}
 	}
 	s.mu.Unlock()

@@ -15,6 +15,30 @@ import (
 	"postern/pkg/state"
 )
 
+// Sessions of many projects have one copy of the records, and a project that is not
+// asked about any more is not kept for good.
+func TestRecordsOfManyProjects(t *testing.T) {
+	w := newWorld(t)
+	w.allow(w.srv)
+	s := NewStore(w.dirs)
+	var first *Records
+	for n := range config.KeptRecords + 10 {
+		r, err := s.Records(fmt.Sprint("/project/", n))
+		if err != nil || len(r.all) != 1 {
+			t.Fatal(r, err)
+		}
+		if first == nil {
+			first = r
+		}
+		if &r.all[0] != &first.all[0] {
+			t.Fatal("each project has a copy of its own")
+		}
+	}
+	if n := len(s.loaded); n > config.KeptRecords {
+		t.Errorf("%d projects are kept", n)
+	}
+}
+
 // spoilers are the ways in which a trust file stops being believable.
 func spoilers(t *testing.T) map[string]func(*world, string) {
 	t.Helper()

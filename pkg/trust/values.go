@@ -21,6 +21,8 @@ type values struct {
 	sources *secret.Sources
 	origins map[string]secret.Origin
 	learned *secret.Redactor // may be nil
+	owner   string           // of what its agent gives
+	agents  bool             // the text that was expanded last has something of the agent's
 }
 
 // newValues prepares the places a server's names come from (C30). project is
@@ -38,24 +40,29 @@ func newValues(srv *config.Server, env *Environ, project string, recorded []stri
 	if !s.Project {
 		s.Secrets = env.Secrets
 	}
-	v := &values{srv: srv, sources: s, origins: map[string]secret.Origin{}, learned: env.Redactor}
+	v := &values{srv: srv, sources: s, origins: map[string]secret.Origin{}, learned: env.Redactor, owner: env.Session}
 	for name, value := range file {
-		v.learn(name, value, secret.FromEnvFile)
+		v.learn(name, value, secret.FromEnvFile, false)
 	}
 	return v, nil
 }
 
 // learn makes a value known as one that must not be shown (S5). What every
-// program has in its environment is not.
-func (v *values) learn(name, value string, from secret.Origin) {
+// program has in its environment is not. What has something of an agent's in it is
+// known for its session's sake.
+func (v *values) learn(name, value string, from secret.Origin, agents bool) {
 	everywhere := from == secret.FromEnvironment || from == secret.FromAgent
-	switch {
-	case v.learned == nil, everywhere && secret.Public(name):
-	case everywhere && !secret.CredentialName(name):
-		v.learned.Add(value)
-	default:
-		v.learned.AddCredentials(value)
+	if v.learned == nil || everywhere && secret.Public(name) {
+		return
 	}
+	v.learned.AddFor(v.ownerIf(agents), !everywhere || secret.CredentialName(name), value)
+}
+
+func (v *values) ownerIf(agents bool) string {
+	if agents {
+		return v.owner
+	}
+	return ""
 }
 
 // Learn tells env.Redactor the values of one of the user's servers that can be
@@ -82,7 +89,8 @@ func Learn(srv *config.Server, env *Environ, project string) {
 // learnArguments makes what stands under secret names on a command line known.
 func (v *values) learnArguments(args []string) {
 	if v.learned != nil {
-		v.learned.AddCredentials(secret.SecretArguments(args)...)
+		some := slices.Contains(slices.Collect(maps.Values(v.origins)), secret.FromAgent)
+		v.learned.AddFor(v.ownerIf(some), true, secret.SecretArguments(args)...)
 	}
 }
 
@@ -144,12 +152,14 @@ func (v *values) expand(text string) (string, error) {
 		return "", &UnavailableError{Server: v.srv.ID, Why: err.Error()}
 	}
 	var defaulted []string
+	v.agents = false
 	out, err := t.Expand(func(name string) (string, error) {
 		value, from, err := v.sources.Lookup(name)
 		switch {
 		case err == nil:
-			v.learn(name, value, from)
-			v.origins[name] = from
+			agents := from == secret.FromAgent
+			v.learn(name, value, from, agents)
+			v.origins[name], v.agents = from, v.agents || agents
 		case secret.IsMissing(err):
 			defaulted = append(defaulted, name)
 		}
@@ -220,7 +230,7 @@ func (v *values) environment(env *Environ) (all, expanded []string, err error) {
 func (v *values) declared(d config.EnvVar) (string, error) {
 	value, err := v.expand(d.Value)
 	if err == nil {
-		v.learn(d.Name, value, secret.FromEnvironment)
+		v.learn(d.Name, value, secret.FromEnvironment, v.agents)
 	}
 	return value, err
 }
@@ -238,7 +248,7 @@ func (v *values) inherited(env *Environ) map[string]string {
 		name, value, _ := strings.Cut(entry, "=")
 		set[name] = value
 		if v.srv.InheritEnv.Mode == "list" {
-			v.learn(name, value, secret.FromEnvironment)
+			v.learn(name, value, secret.FromEnvironment, false)
 		}
 	}
 	return set
@@ -254,7 +264,7 @@ func (v *values) fromAgent(env *Environ, set, own map[string]string) {
 		name, value, _ := strings.Cut(entry, "=")
 		if _, have := set[name]; !have && slices.Contains(allowed, name) {
 			set[name], own[name] = value, value
-			v.learn(name, value, secret.FromAgent)
+			v.learn(name, value, secret.FromAgent, true)
 			v.origins[name] = secret.FromAgent
 		}
 	}
