@@ -304,8 +304,7 @@ func TestHubApprovedAnew(t *testing.T) {
 	s.write("project/.git/HEAD", "ref: refs/heads/main\n")
 	s.write("project/.mcp.json", `{"mcpServers":{"docs":{"command":"./run"}}}`)
 	script("# one")
-	config := ".config/postern/mcp.yaml" // S3: who starts the agent approves as well here
-	s.write(config, readFile(s.path(config))+"sessions: {terminal_hosts: [pkg.test]}\n")
+	s.setting("sessions: {terminal_hosts: [pkg.test]}") // S3: who starts the agent approves as well here
 	s.allow("docs")
 	a := s.agent()
 	s.call(a, "docs__echo", "")
@@ -394,13 +393,16 @@ func TestHubVerbs(t *testing.T) {
 // A hub that was stopped stays stopped: open calls are answered, bridges start no
 // other, and an agent that starts anew does.
 func TestHubStop(t *testing.T) {
-	s := newShared(t, "a")
+	s := newShared(t, "a [-fault, ignore-eof]")
 	one := s.agent()
 	s.call(one, "a__echo", "")
 	open := s.ask(one, "a__never", "")
 	mcptest.WaitEvents(t, s.events, "call", 2)
 	h := s.theHub()
 	s.run0("mcp-serve", "stop")
+	if found := s.servers(h); len(found) > 0 {
+		t.Errorf("mcp-serve stop does not wait for servers %v", found)
+	}
 	s.wantGone(h.keeper, h.owner)
 	s.wantAnswer(one, "hub_lost", open)
 	s.want(one, "hub_lost", "a__echo", "")

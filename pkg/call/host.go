@@ -61,6 +61,8 @@ type Host struct {
 	remarked   map[string]bool               // tools, see remark
 	looks      looks                         // of lookAtRest
 	attempts   map[catalog.Identity]*attempt // discoveries under way
+
+	closing sync.Once
 }
 
 // OpenHost prepares a host. It starts no server and creates only the
@@ -103,8 +105,11 @@ func (h *Host) Catalogs() *catalog.Store { return h.catalogs }
 func (h *Host) Trust() *trust.Store { return h.trust }
 
 // Close stops all servers, waits for their teardown (R12) and for the log's
-// queue (at most LogFlush). Calls still running fail as closed.
-func (h *Host) Close() {
+// queue (at most LogFlush). Calls still running fail as closed. It may be called
+// again.
+func (h *Host) Close() { h.closing.Do(h.end) }
+
+func (h *Host) end() {
 	for _, t := range h.pool.Close() {
 		h.Warn("a server's process group survived: " + t.Reason)
 	}

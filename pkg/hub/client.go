@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/wire"
 )
 
@@ -39,7 +40,8 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // Control has the hub at the other end of conn carry out one verb, about the
 // server called name where it is about one, and closes conn. It waits for the
-// result until ctx ends. The error is a *RemoteError, a *LostError or what ended
+// result until ctx ends; after a stop also, for HubStop, until the hub's servers are
+// gone. The error is a *RemoteError, a *LostError or what ended
 // ctx.
 func Control(ctx context.Context, conn net.Conn, verb, name string) (json.RawMessage, error) {
 	defer conn.Close()
@@ -53,7 +55,11 @@ func Control(ctx context.Context, conn net.Conn, verb, name string) (json.RawMes
 	if err != nil {
 		return nil, lost(ctx, err)
 	}
-	return ParseResult(line)
+	result, err := ParseResult(line)
+	if verb == VerbStop && err == nil && conn.SetReadDeadline(time.Now().Add(config.HubStop)) == nil {
+		_, _ = io.Copy(io.Discard, conn) // it ends with them
+	}
+	return result, err
 }
 
 // bounded has ctx end what waits on conn. From stop on, which may be called again,

@@ -175,7 +175,7 @@ func (h *shared) order(conn *net.UnixConn, o Order) {
 	switch o.Verb {
 	case VerbStop:
 		h.o.Place.markStopped()
-		h.stop()
+		h.stop(conn)
 	case VerbReload:
 		h.note() // of how long it stays
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -31,8 +32,8 @@ type ServeOptions struct {
 // number at a time, until ctx ends, an order stops it, nobody had a session for
 // IdleExit, or, once its executable or its socket was replaced, its last session
 // ends. It returns nil then, and at once when somebody else is the hub. It waits
-// for its sessions, each bounded as gateway.Serve bounds them, and closes neither
-// host nor gateway. It is for a process that does nothing else: umask and the limit
+// for its sessions, each bounded as gateway.Serve bounds them. It closes the host only
+// after an order, whose client waits for that. It is for a process that does nothing else: umask and the limit
 // of core dumps (S15) are the process's. The limit of open files is raised by the
 // Go runtime, which gives the servers the old one back.
 func Serve(ctx context.Context, o ServeOptions) error {
@@ -73,7 +74,21 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	}
 	<-accepting
 	h.finish(end)
+	h.settle()
 	return err
+}
+
+// settle ends the servers where somebody waits for that, who ordered the stop.
+func (h *shared) settle() {
+	h.mu.Lock()
+	waiting := h.waiting
+	h.mu.Unlock()
+	if len(waiting) > 0 {
+		h.o.Host.Close()
+	}
+	for _, conn := range waiting {
+		conn.Close()
+	}
 }
 
 // shared is what the connections of one hub share.
@@ -94,6 +109,7 @@ type shared struct {
 	linger   time.Duration // without a session; 0 = it stays
 	retiring bool          // no session begins any more
 	stopped  bool          // by an order
+	waiting  []*os.File    // those who ordered it
 	drain    bool          // once the post is left: nobody else takes who connected before
 }
 
@@ -226,10 +242,15 @@ func (h *shared) end() {
 	h.note()
 }
 
-// stop ends the hub for an order.
-func (h *shared) stop() {
+// stop ends the hub for an order that came by conn, which lasts until the servers
+// are gone too.
+func (h *shared) stop(conn *net.UnixConn) {
+	waiting, err := conn.File()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if err == nil { // else it is not waited for
+		h.waiting = append(h.waiting, waiting)
+	}
 	h.stopped, h.retiring = true, true
 	h.note()
 }
