@@ -64,6 +64,23 @@ func (i *Instance) setLevel(ctx context.Context, u *user, want int32) {
 	}
 	defer i.tuning.leave()
 	u.level.Store(want)
+	i.tellLevel(ctx)
+}
+
+// retune is for when a session has left that may have wanted the lowest level.
+func (i *Instance) retune() {
+	defer i.pool.watch.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), config.LevelWait)
+	defer cancel()
+	if i.tuning.enter(ctx) == nil {
+		defer i.tuning.leave()
+		i.pool.contain("server "+i.server.ID, func() { i.tellLevel(ctx) })
+	}
+}
+
+// tellLevel has the server tell from the lowest level on that its sessions want. The
+// caller holds the gate.
+func (i *Instance) tellLevel(ctx context.Context) {
 	lowest := int32(0)
 	for _, peer := range i.everybody() {
 		if n := rank(peer.Level()); n > 0 && (lowest == 0 || n < lowest) {

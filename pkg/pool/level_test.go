@@ -74,6 +74,35 @@ func TestLevelIsTheLowest(t *testing.T) {
 	}
 }
 
+// R72: what one session wanted to hear does not stay for the others when it leaves.
+func TestLevelOfWhoHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, f := fakeWorld(t)
+		a, b := w.join("a"), w.join("b")
+		i, heard := levelled(t, w, f, upstream.Info{Capabilities: logging})
+		a.wants("debug")
+		b.wants("error")
+		for _, s := range []string{"b", "a"} {
+			if _, _, err := i.Do(t.Context(), s, toolCall("echo", "{}")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		heard()
+		w.join("c")
+		w.pool.Leave("c")
+		w.pool.Leave("a")
+		synctest.Wait()
+		if got := heard(); got != "error" {
+			t.Errorf("told %q", got)
+		}
+		w.pool.Leave("b") // and nobody is left
+		synctest.Wait()
+		if got := heard(); got != "" {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
 // A server without logging is told nothing, and a modern one with each call, unless
 // that says for itself.
 func TestLevelByServer(t *testing.T) {

@@ -53,6 +53,10 @@ func (p *Pool) Leave(session string) {
 		if u := b.users[session]; u != nil {
 			u.peer = nil
 			b.letGoOf(session, u)
+			if i := b.up(); i != nil && i.session == "" && u.level.Load() > 0 && u.level.Load() == i.level.Load() {
+				p.watch.Add(1)
+				go i.retune() // ends with the server's answer, which LevelWait bounds
+			}
 		}
 		delete(b.eager, session)
 		b.forgetTasks(session)
