@@ -318,6 +318,9 @@ func TestHubApprovedAnew(t *testing.T) {
 	if !mcptest.Eventually(func() bool { return s.begun()-len(mcptest.Events(t, s.events, "clean")) == 2 }) { // docs and user
 		t.Error("the process of the old code is still there")
 	}
+	if n := s.begun(); n != 4 { // the first allow started one for itself, the second had the hub list (K7)
+		t.Errorf("%d starts", n)
+	}
 	s.stop(a)
 }
 

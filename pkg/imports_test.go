@@ -82,6 +82,8 @@ var arrows = []struct{ from, to, why string }{
 	{"cmdmain", "config", "the project in force"},
 	{"cmdmain", "trust", "exit codes of its errors"},
 	{"cmdmain", "calllog", "a refusal to widen is a row"},
+	{"cmdmain", "catalog", "what a hub has listed"},
+	{"cmdmain", "pool", "where the stderr of a server that a hub failed to list is kept"},
 	{"cmdmain", "call", "exit codes of refusals; what starts servers"},
 }
 

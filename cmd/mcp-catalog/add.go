@@ -79,8 +79,8 @@ func add(env *cmdmain.Env, c *cli.Context) error {
 	if c.Bool("no-refresh") {
 		return nil
 	}
-	h := p.hub(c.Context)
-	defer h.close()
+	h := env.HubLister(c.Context, p.dirs, p.project)
+	defer h.Close()
 	err = p.refresh(c, h, []string{name}, false, call.RefreshLimits{Jobs: 1, Timeout: config.RefreshTimeout})
 	if failed := (*cmdmain.Error)(nil); errors.As(err, &failed) {
 		env.Sayf("server %s is declared in %s, but its tools are not known yet", name, p.userFile(name))

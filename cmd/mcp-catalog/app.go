@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -10,7 +9,6 @@ import (
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
-	"postern/pkg/pool"
 	"postern/pkg/state"
 )
 
@@ -44,15 +42,6 @@ func placeOf(env *cmdmain.Env, c *cli.Context) (*place, error) {
 		return nil, err
 	}
 	return &place{env, dirs, project}, nil
-}
-
-// catalogs is the folder of what is recorded.
-func (p *place) catalogs() string { return filepath.Join(p.dirs.Cache, "catalogs") }
-
-// stderrLog is the newest of what a server wrote to standard error below a hub, ""
-// when there is none.
-func (p *place) stderrLog(server string) string {
-	return pool.NewestStderr(filepath.Join(p.dirs.State, "stderr"), server)
 }
 
 // open gives the host and the session that a verb sees the servers through. The

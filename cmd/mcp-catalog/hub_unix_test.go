@@ -68,7 +68,7 @@ func TestSilentHub(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), mcptest.Bound)
 	defer cancel()
 	p := &place{&cmdmain.Env{Name: "mcp-catalog", Stderr: &said, Getenv: func(string) string { return "" }}, dirs, ""}
-	if p.hub(ctx) != nil || ctx.Err() != nil {
+	if p.env.HubLister(ctx, p.dirs, p.project) != nil || ctx.Err() != nil {
 		t.Error("the hub is used, or waited for")
 	}
 	if said.String() != "mcp-catalog: no hub is used: the hub does not answer\n" {
@@ -121,11 +121,11 @@ func TestHubHasSession(t *testing.T) {
 		}
 	}()
 	p := (&place{&cmdmain.Env{Getenv: func(string) string { return "" }}, dirs, ""})
-	h := p.hub(t.Context())
+	h := p.env.HubLister(t.Context(), p.dirs, p.project)
 	if h == nil {
 		t.Fatal("the hub is not used")
 	}
-	defer h.close()
+	defer h.Close()
 	select {
 	case <-answered:
 	default:

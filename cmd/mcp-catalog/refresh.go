@@ -42,8 +42,8 @@ func refresh(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if h := p.hub(c.Context); h != nil { // nothing is started here
-		defer h.close()
+	if h := p.env.HubLister(c.Context, p.dirs, p.project); h != nil { // nothing is started here
+		defer h.Close()
 		return p.refresh(c, h, ids, c.Bool("stale"), limits)
 	}
 	return env.Keep(func() error { return p.refresh(c, nil, ids, c.Bool("stale"), limits) })
@@ -51,7 +51,7 @@ func refresh(env *cmdmain.Env, c *cli.Context) error {
 
 // refresh lists the servers with these ids, all that may start when there are
 // none, by the hub h unless that is nil, and reports what changed and what failed.
-func (p *place) refresh(c *cli.Context, h *hubbed, ids []string, stale bool, limits call.RefreshLimits) error {
+func (p *place) refresh(c *cli.Context, h *cmdmain.HubLister, ids []string, stale bool, limits call.RefreshLimits) error {
 	out, err := newReport(p.env, c)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (p *place) refresh(c *cli.Context, h *hubbed, ids []string, stale bool, lim
 		out.add(r)
 	}
 	if h != nil {
-		h.refresh(c.Context, session, v, servers, limits, ended)
+		h.Refresh(c.Context, session, v, servers, limits, ended)
 	} else {
 		session.Refresh(c.Context, v, servers, limits, ended)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"postern/pkg/call"
@@ -28,7 +29,14 @@ func refresh(env *cmdmain.Env, p *place, srv *config.Server) error {
 		return nil // disabled: allowed for when it is enabled again
 	}
 	limits := call.RefreshLimits{Jobs: 1, Timeout: config.RefreshTimeout}
-	session.Refresh(env.Ctx, view, []*call.Server{server}, limits, func(r call.Refreshed) {
+	list := session.Refresh
+	if hub := env.HubLister(env.Ctx, p.dirs, srv.Project); hub != nil { // what runs for agents is asked, and is not started twice
+		defer hub.Close()
+		list = func(ctx context.Context, v *call.View, servers []*call.Server, l call.RefreshLimits, done func(call.Refreshed)) {
+			hub.Refresh(ctx, session, v, servers, l, done)
+		}
+	}
+	list(env.Ctx, view, []*call.Server{server}, limits, func(r call.Refreshed) {
 		if r.Err == nil {
 			env.Sayf("%s offers %d tools", srv.ID, len(r.Catalog.Parsed()))
 			return

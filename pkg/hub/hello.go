@@ -220,7 +220,7 @@ func (h *Hello) check() error {
 		return badHello("project and no_project exclude each other")
 	case h.Dir != "" && !filepath.IsAbs(h.Dir) || h.Project != "" && !filepath.IsAbs(h.Project):
 		return badHello("dir and project are absolute paths")
-	case !slices.Contains([]string{"", "direct", "mcp-call", "mcp-catalog"}, h.Via): // else a session could hide as a control verb's
+	case !slices.Contains([]string{"", "direct", "mcp-call", "mcp-catalog", "mcp-trust"}, h.Via): // else a session could hide as a control verb's
 		return badHello("there is no via %q", h.Via)
 	case !slices.Contains([]string{"", "auto", "full", "lazy"}, h.Exposure):
 		return badHello("there is no exposure %q", h.Exposure)

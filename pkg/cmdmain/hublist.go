@@ -1,10 +1,11 @@
-package main
+package cmdmain
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,61 +13,64 @@ import (
 	"postern/pkg/call"
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
-	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/hub"
+	"postern/pkg/pool"
 	"postern/pkg/secret"
+	"postern/pkg/state"
 )
 
-// hubbed is a hub that is up, which lists servers in this command's place (K7):
-// what runs there is asked, and what is started stays with it.
-type hubbed struct {
-	p       *place
+// HubLister is a hub that is up, which lists servers in a command's place (K7): what
+// runs there is asked, and what is started stays with it. It is for one goroutine.
+type HubLister struct {
+	dirs    state.Dirs
 	session *hub.Caller // as long as it is open, the hub knows the servers of the project
 }
 
-// hub is nil when none is up or it takes no session. The caller closes it.
-func (p *place) hub(ctx context.Context) *hubbed {
-	if p.env.Depth() > 0 {
+// HubLister is nil when no hub is up or it takes no session. The caller closes it.
+func (e *Env) HubLister(ctx context.Context, dirs state.Dirs, project string) *HubLister {
+	if e.Depth() > 0 {
 		return nil
 	}
 	dir, _ := os.Getwd() // "" = none
 	hello := hub.Hello{
-		Kind: hub.KindCall, Via: "mcp-catalog", Version: cmdmain.Version(), Dir: dir, Project: p.project,
-		NoProject: p.project == "", ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, p.env.Environ),
+		Kind: hub.KindCall, Via: e.Name, Version: Version(), Dir: dir, Project: project,
+		NoProject: project == "", ClientPID: os.Getpid(), Locale: secret.WithLocale(nil, e.Environ),
 	}
 	if !hello.IsText() {
 		return nil
 	}
-	conn, err := hub.DialAny(ctx, p.dirs)
+	conn, err := hub.DialAny(ctx, dirs)
 	if err != nil {
 		return nil // whoever makes calls is told what is wrong with the place
 	}
-	session, err := hub.OpenCaller(ctx, conn, hello, p.env.LookupEnv, nil)
+	session, err := hub.OpenCaller(ctx, conn, hello, e.LookupEnv, nil)
 	if err == nil {
 		// The answer says that the hub knows the session, and its project's servers.
 		limited, cancel := context.WithTimeoutCause(ctx, config.HubLineWait, &hub.LostError{Err: os.ErrDeadlineExceeded})
 		defer cancel()
 		if _, err = session.Do(limited, calllog.NewID(time.Now()), "ping", nil, func([]byte) {}); err == nil {
-			return &hubbed{p, session}
+			return &HubLister{dirs, session}
 		}
 		session.Close()
 	}
 	if lost, ok := errors.AsType[*hub.LostError](err); ok {
-		p.env.Sayf("no hub is used: %v", lost)
+		e.Sayf("no hub is used: %v", lost)
 	}
 	return nil
 }
 
-func (h *hubbed) close() {
+// Close ends the session; nil has none. What the hub started goes on as it would
+// without it.
+func (h *HubLister) Close() {
 	if h != nil {
 		h.session.Close()
 	}
 }
 
-// refresh is call.Session.Refresh by the hub. What may not start is left to
+// Refresh is call.Session.Refresh by the hub. What may not start is left to
 // session, which starts nothing of it.
-func (h *hubbed) refresh(ctx context.Context, session *call.Session, v *call.View, servers []*call.Server, l call.RefreshLimits, done func(call.Refreshed)) {
+func (h *HubLister) Refresh(ctx context.Context, session *call.Session, v *call.View, servers []*call.Server, l call.RefreshLimits, done func(call.Refreshed)) {
 	var refused []*call.Server
 	results := make(chan call.Refreshed)
 	go func() { // ends with the last server, each bounded by l.Timeout
@@ -92,9 +96,9 @@ func (h *hubbed) refresh(ctx context.Context, session *call.Session, v *call.Vie
 }
 
 // list has one server listed again and recorded.
-func (h *hubbed) list(ctx context.Context, s *call.Server, limit time.Duration) call.Refreshed {
+func (h *HubLister) list(ctx context.Context, s *call.Server, limit time.Duration) call.Refreshed {
 	id := catalog.IdentityOf(s.Declared)
-	store := catalog.NewStore(h.p.catalogs(), nil)
+	store := catalog.NewStore(filepath.Join(h.dirs.Cache, "catalogs"), nil)
 	old, _ := store.Read(id)
 	out := call.Refreshed{Server: s}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &call.Refusal{
@@ -102,7 +106,7 @@ func (h *hubbed) list(ctx context.Context, s *call.Server, limit time.Duration) 
 	})
 	defer cancel()
 	if out.Err = h.ask(ctx, s.Declared.ID); out.Err != nil {
-		out.Stderr = h.p.stderrLog(s.Declared.ID)
+		out.Stderr = pool.NewestStderr(filepath.Join(h.dirs.State, "stderr"), s.Declared.ID)
 		return out
 	}
 	fresh, _ := store.Read(id)
@@ -115,8 +119,8 @@ func (h *hubbed) list(ctx context.Context, s *call.Server, limit time.Duration) 
 	return out
 }
 
-func (h *hubbed) ask(ctx context.Context, id string) *call.Refusal {
-	conn, err := hub.DialAny(ctx, h.p.dirs)
+func (h *HubLister) ask(ctx context.Context, id string) *call.Refusal {
+	conn, err := hub.DialAny(ctx, h.dirs)
 	if err == nil {
 		_, err = hub.Control(ctx, conn, hub.VerbRefresh, id)
 	}
