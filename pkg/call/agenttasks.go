@@ -110,22 +110,11 @@ func (t *agentTasks) listed(server string, m wire.Message) wire.Message {
 	if !at[0].Ok() {
 		return m
 	}
-	list, kept, all := at[0].Of(result), []byte{'['}, true
-	err := wire.EachElement(list, func(v wire.Span) bool {
-		if !t.of(server, textIn(v.Of(list), "taskId")) {
-			all = false
-			return true
-		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(kept, v.Of(list)...)
-		return true
-	})
+	kept, all, err := wire.KeepElements(at[0].Of(result), func(v []byte) bool { return t.of(server, textIn(v, "taskId")) })
 	if err == nil && all {
 		return m
 	}
-	own, err := wire.Parse(wire.Splice(m.Raw, wire.Edit{Span: moved(at[0], m.Result.Start), New: append(kept, ']')}))
+	own, err := wire.Parse(wire.Splice(m.Raw, wire.Edit{Span: moved(at[0], m.Result.Start), New: kept}))
 	if err != nil {
 		return noTask()
 	}

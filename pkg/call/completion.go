@@ -26,24 +26,14 @@ func (c *Call) withhold(result []byte) {
 		return
 	}
 	values := moved(in[0], at[0].Start)
-	list, kept, all, n := values.Of(result), []byte{'['}, true, 0
-	err := wire.EachElement(list, func(v wire.Span) bool {
-		if n++; n > config.MaxValues {
-			all = false
-			return false
-		}
-		if text, err := wire.Unquote(v.Of(list)); err == nil && c.denies(argument, text, given) {
-			all = false
-			return true
-		}
-		if len(kept) > 1 {
-			kept = append(kept, ',')
-		}
-		kept = append(kept, v.Of(list)...)
-		return true
+	n := 0
+	kept, all, err := wire.KeepElements(values.Of(result), func(v []byte) bool {
+		text, err := wire.Unquote(v)
+		n++
+		return n <= config.MaxValues && (err != nil || !c.denies(argument, text, given))
 	})
 	if err == nil && !all {
-		c.answer.Result = wire.Splice(result, wire.Edit{Span: values, New: append(kept, ']')})
+		c.answer.Result = wire.Splice(result, wire.Edit{Span: values, New: kept})
 	}
 }
 

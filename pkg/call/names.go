@@ -27,13 +27,9 @@ func noTrust(err error) string { return "no trust record is in force: " + err.Er
 // before Open, which gets the values, and reads files but starts nothing. Errors
 // are those of Open.
 func (h *Host) Names(o SessionOptions) ([]string, error) {
-	c := h.load(o.Project)
-	who, err := subject(c, o.Policy)
+	c, who, err := h.basis(o)
 	if err != nil {
 		return nil, err
-	}
-	if o.Only != "" && !c.Refused && c.Server(o.Only) == nil {
-		return nil, &UnknownServerError{ID: o.Only}
 	}
 	hub, _ := h.environment()
 	v := &View{Config: c, records: h.records(o.Project), subject: who}

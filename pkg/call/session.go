@@ -11,6 +11,7 @@ import (
 	"postern/pkg/calllog"
 	"postern/pkg/catalog"
 	"postern/pkg/config"
+	"postern/pkg/policy"
 	"postern/pkg/upstream"
 )
 
@@ -72,16 +73,22 @@ type Session struct {
 // *policy.PatternError; a broken configuration is a session that sees no tools.
 func (h *Host) Open(o SessionOptions) (*Session, error) { return h.join(o, false) }
 
+// basis is what a session stands on: its configuration, and who it is there.
+func (h *Host) basis(o SessionOptions) (*config.Config, policy.Subject, error) {
+	c := h.load(o.Project)
+	who, err := subject(c, o.Policy)
+	if err == nil && o.Only != "" && !c.Refused && c.Server(o.Only) == nil {
+		err = &UnknownServerError{ID: o.Only}
+	}
+	return c, who, err
+}
+
 // join is Open, also of the session that a control verb has for itself.
 func (h *Host) join(o SessionOptions, ofVerb bool) (*Session, error) {
 	s := &Session{ID: cmp.Or(o.ID, calllog.NewID(time.Now())), host: h, o: o, since: time.Now(), ofVerb: ofVerb}
-	c := h.load(o.Project)
-	who, err := subject(c, o.Policy)
+	c, who, err := h.basis(o)
 	if err != nil {
 		return nil, err
-	}
-	if o.Only != "" && !c.Refused && c.Server(o.Only) == nil {
-		return nil, &UnknownServerError{ID: o.Only}
 	}
 	s.view.Store(h.build(s, c, h.records(o.Project), who, nil))
 	s.checked.Store(time.Now().UnixNano())

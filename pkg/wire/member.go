@@ -107,6 +107,24 @@ func EachElement(arr []byte, fn func(value Span) bool) error {
 	return s.finish(i)
 }
 
+// KeepElements is an array with those elements that keep is true for, as they are.
+// all says that none was left out. Errors are those of EachElement.
+func KeepElements(arr []byte, keep func(element []byte) bool) (kept []byte, all bool, err error) {
+	kept, all = []byte{'['}, true
+	err = EachElement(arr, func(v Span) bool {
+		switch {
+		case !keep(v.Of(arr)):
+			all = false
+		case len(kept) > 1:
+			kept = append(append(kept, ','), v.Of(arr)...)
+		default:
+			kept = append(kept, v.Of(arr)...)
+		}
+		return true
+	})
+	return append(kept, ']'), all, err
+}
+
 // next passes over what follows a member or element: a comma and there is more,
 // or nothing, and the closing bracket is next.
 func (s *scan) next(i int, closing byte) (at int, more bool) {

@@ -153,3 +153,24 @@ func TestHeadID(t *testing.T) { // R1
 		}
 	}
 }
+
+func TestKeepElements(t *testing.T) {
+	for _, c := range []struct {
+		in, out string
+		all     bool
+	}{
+		{`[]`, `[]`, true},
+		{` [ 1 ,"b", {"c":1.0} ] `, `[1,"b",{"c":1.0}]`, true},
+		{`[0]`, `[]`, false},
+		{`[0,1,0,2]`, `[1,2]`, false},
+		{`[1,0]`, `[1]`, false},
+	} {
+		out, all, err := KeepElements([]byte(c.in), func(e []byte) bool { return string(e) != "0" })
+		if string(out) != c.out || all != c.all || err != nil {
+			t.Errorf("%s: %s, %v, %v", c.in, out, all, err)
+		}
+	}
+	if _, _, err := KeepElements([]byte(`{"a":1}`), func([]byte) bool { return true }); err == nil {
+		t.Error("an object is an array")
+	}
+}
