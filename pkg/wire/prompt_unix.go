@@ -52,8 +52,8 @@ func (t *prompt) write(p []byte) int {
 // once is one write, whose end is always the end of the attempt.
 func (t *prompt) once(fd uintptr) bool {
 	for {
-		n, err := unix.Write(int(fd), t.p)
-		if err == unix.EINTR {
+		n, err := syscall.Write(int(fd), t.p)
+		if err == syscall.EINTR {
 			continue
 		}
 		t.n = max(n, 0)
