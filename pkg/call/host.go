@@ -57,8 +57,8 @@ type Host struct {
 	key        func() []byte // of this installation; nil when there is none
 	secrets    *secret.Store
 	spec       map[string]string
-	warned     map[string]bool
-	remarked   map[string]bool               // tools, see remark
+	warned     warnings
+	remarked   warnings                      // by tool, see remark
 	looks      looks                         // of lookAtRest
 	attempts   map[catalog.Identity]*attempt // discoveries under way
 
@@ -69,7 +69,7 @@ type Host struct {
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}, attempts: map[catalog.Identity]*attempt{}}
+	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, attempts: map[catalog.Identity]*attempt{}}
 	h.key = h.keyOf()
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
@@ -118,31 +118,6 @@ func (h *Host) end() {
 	}
 	if n := h.log.Dropped(); n > 0 {
 		h.Warn("rows of the call log were dropped")
-	}
-}
-
-// Warn passes one line to the operator, without secrets.
-func (h *Host) Warn(text string) {
-	if h.o.Warn != nil {
-		h.o.Warn(h.redactor.Text(text))
-	}
-}
-
-// warnOnce is Warn for what would be said again and again. Keys may come from
-// servers: past config.MaxWarnings nothing new is kept or said.
-func (h *Host) warnOnce(key, text string) {
-	h.mu.Lock()
-	n := len(h.warned)
-	said := h.warned[key] || n == config.MaxWarnings
-	if !said {
-		h.warned[key] = true
-	}
-	h.mu.Unlock()
-	if n == config.MaxWarnings-1 {
-		text = "there are too many different warnings: no more warnings of this kind are shown"
-	}
-	if !said {
-		h.Warn(text)
 	}
 }
 

@@ -152,7 +152,8 @@ const (
 	ListUnchangedRest  = 4 * time.Second        // lists of a server that announces changes which are none are read at most so often in the end
 	MaxPosternDepth    = 3                      // postern started by postern so often is a loop (C23)
 	EndGrace           = 500 * time.Millisecond // answers under way when an agent closes its end
-	MaxWarnings        = 1000                   // different ones that one process shows; what makes more goes on making them
+	MaxWarnings        = 1000                   // different ones that one process shows in a row; what makes more goes on making them
+	WarningsRest       = time.Hour              // before new ones are shown again after so many: a hub lives for weeks
 	AgentFlush         = 500 * time.Millisecond // unwritten answers when a session ends
 )
 
