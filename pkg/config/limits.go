@@ -259,8 +259,9 @@ const (
 	HubReachAgain   = time.Second            // for a hub that was started and is not there: it was killed, or is slow
 	HubReachMost    = 50 * time.Millisecond  // where that ends: a person waits
 	HubConnections  = 4096                   // at the same time; agents are some dozens
+	HubRefusals     = 64                     // connections over those that are told so, at a time; others are closed
 	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
-	HubSayEvery     = time.Minute            // that connections cannot be accepted
+	HubSayEvery     = time.Minute            // that connections cannot be accepted, or are refused
 	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
 	HubGrace        = 3 * time.Second        // of a hub's sessions when it ends, as of its servers
 	ControlWait     = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell

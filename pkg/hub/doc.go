@@ -111,7 +111,10 @@
 // person stopped sends {"postern":1,"stopped":true} last, and leaves
 // hub-DIRECTORIES-BUILD.stopped, whose time tells those who do not read it; the
 // connection of one that dies just ends. Word "retiring" means: look for the hub again. A connection
-// that ends before the answer means the same.
+// that ends before the answer means the same. Word "overload" means that the hub has
+// HubConnections: a bridge ends with that, as one more server of each kind is the
+// last thing such a machine needs; a command that makes one call says so and makes it
+// itself.
 //
 // An order (Order) is one line, and so is its answer (ParseResult):
 //

@@ -88,6 +88,9 @@ func (o Order) Line() []byte { return line(o) }
 // WordRetiring is the word of a hub that takes no new session: Reach again.
 const WordRetiring = "retiring"
 
+// WordOverload is the word of a hub that has as many connections as it takes.
+const WordOverload = string(call.Overload)
+
 // RemoteError is a refusal of the hub.
 type RemoteError struct {
 	Word    string `json:"word"`

@@ -234,7 +234,7 @@ func TestLeftInTheQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: true, orphan: true, drain: true}
+	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, most: 2, retiring: true, orphan: true, drain: true, o: ServeOptions{Say: func(string) {}}}
 	var waiting []*client
 	for range 3 {
 		conn, err := net.Dial("unix", l.Addr().String())
@@ -309,7 +309,7 @@ func TestPlainWhileRetiring(t *testing.T) {
 	if _, err := io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	h.greet(ours)
+	h.greet(ours, false)
 	ours.Close()
 	if told, err := io.ReadAll(theirs); len(told) > 0 || err != nil {
 		t.Errorf("%q, %v", told, err)
