@@ -98,6 +98,15 @@ func TestControlKillAndStart(t *testing.T) {
 	w.answered(s, tool("fake__echo", "{}"))
 }
 
+// R12, R23: a kill whose wait came to its bound says that the brake is on, and what is
+// not gone.
+func TestKillThatHangs(t *testing.T) {
+	r := notGone("wiki", &pool.StuckError{Servers: []string{"wiki"}})
+	if r.Word != Timeout || r.ExitCode() != ExitTimeout || !strings.Contains(r.Message, "is kept stopped") || !strings.Contains(r.Message, "not gone 7s after") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // R23: start connects at once also what nobody has called, and not what is
 // disabled, untrusted, or of a session that there is none of.
 func TestControlStart(t *testing.T) {

@@ -104,14 +104,18 @@ func (h *Host) Catalogs() *catalog.Store { return h.catalogs }
 // Trust is the host's trust store.
 func (h *Host) Trust() *trust.Store { return h.trust }
 
-// Close stops all servers, waits for their teardown (R12) and for the log's
+// Close stops all servers, waits for their teardown (R12, config.ServerEnd) and for the log's
 // queue (at most LogFlush). Calls still running fail as closed. It may be called
 // again.
 func (h *Host) Close() { h.closing.Do(h.end) }
 
 func (h *Host) end() {
-	for _, t := range h.pool.Close() {
+	survivors, err := h.pool.Close()
+	for _, t := range survivors {
 		h.Warn("a server's process group survived: " + t.Reason)
+	}
+	if err != nil {
+		h.Warn(err.Error())
 	}
 	if err := h.log.Close(config.LogFlush); err != nil {
 		h.Warn("the last rows of the call log were not written: " + err.Error())

@@ -284,15 +284,16 @@ const (
 
 // Which servers run (R20 to R26).
 const (
-	FlapDeaths          = 5                      // deaths within FlapWindow: it will not come right by itself
-	FlapWindow          = time.Minute            // a server that was up so long did well
-	FlapHold            = 5 * time.Minute        // a flapping server is left down; a person had time to look
-	ReconcileEvery      = 30 * time.Second       // processes and connections are looked at, nothing is sent
-	RestartJobs         = 4                      // starts nobody waits for, at the same time: they take the machine from calls
-	RetireGrace         = 500 * time.Millisecond // a removed server that is about to get a last call
-	ServerSubscriptions = 4000                   // resources of one server that sessions are subscribed to
-	ServerTasks         = 1000                   // open tasks with one server; the oldest of the session with most give way
-	EarlyNews           = 16                     // of tasks that nobody has yet; a call's answer follows at once
-	EarlyBytes          = 16 << 10               // of one of them; a status is short
-	HubLogBytes         = 1 << 20                // state/hub.log, then .1
+	ServerEnd           = SettleGrace + FlushGrace + EOFGrace + TermGrace + KillGrace + time.Second // of a server, waited for: its teardown and a busy machine; what takes longer hangs
+	FlapDeaths          = 5                                                                         // deaths within FlapWindow: it will not come right by itself
+	FlapWindow          = time.Minute                                                               // a server that was up so long did well
+	FlapHold            = 5 * time.Minute                                                           // a flapping server is left down; a person had time to look
+	ReconcileEvery      = 30 * time.Second                                                          // processes and connections are looked at, nothing is sent
+	RestartJobs         = 4                                                                         // starts nobody waits for, at the same time: they take the machine from calls
+	RetireGrace         = 500 * time.Millisecond                                                    // a removed server that is about to get a last call
+	ServerSubscriptions = 4000                                                                      // resources of one server that sessions are subscribed to
+	ServerTasks         = 1000                                                                      // open tasks with one server; the oldest of the session with most give way
+	EarlyNews           = 16                                                                        // of tasks that nobody has yet; a call's answer follows at once
+	EarlyBytes          = 16 << 10                                                                  // of one of them; a status is short
+	HubLogBytes         = 1 << 20                                                                   // state/hub.log, then .1
 )

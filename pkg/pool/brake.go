@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/trust"
 )
 
@@ -22,17 +23,29 @@ func (e *KilledError) Error() string {
 
 // Kill stops every server of an id and keeps them stopped: from now on Get and Do
 // fail with a *KilledError, and nothing starts one, until Start. Calls under way
-// fail as `aborted`. It waits for the teardowns (R12), all at the same time, and is
-// how many processes it ended.
-func (p *Pool) Kill(id string) (ended int) {
+// fail as `aborted`. It waits for the teardowns (R12), all at the same time, for
+// config.ServerEnd at most, and is how many processes it told to end. The error is a
+// *StuckError; the brake is in force then, too.
+func (p *Pool) Kill(id string) (ended int, err error) {
 	p.mu.Lock()
 	p.killed[id] = true
 	going := p.end(id)
 	p.mu.Unlock()
+	return len(going), gone(id, going)
+}
+
+// gone waits until nothing is left of processes of an id that were told to end.
+func gone(id string, going []*entry) error {
+	limit := time.NewTimer(config.ServerEnd)
+	defer limit.Stop()
 	for _, e := range going {
-		<-e.gone // its teardown has begun and is bounded
+		select {
+		case <-e.gone:
+		case <-limit.C: // the others had as long
+			return &StuckError{Servers: []string{id}}
+		}
 	}
-	return len(going)
+	return nil
 }
 
 // Start takes Kill back, forgets what holds the servers of an id down, be it
