@@ -140,6 +140,7 @@ const (
 	WarnedNameChars    = 200                    // of what is missing in that line
 	AgentMessageBytes  = 4 << 20                // one message of an agent (R1)
 	AgentQueueBytes    = 64 << 20               // unwritten bytes towards one agent: a stopped agent is not dead (R6)
+	AgentUnsentBytes   = 64 << 20               // answers beside that queue: as much again, so that a longest one can wait; of more only a note is left
 	SessionCalls       = 1024                   // requests of one session under way
 	MaxBatch           = 256                    // messages of one 2025-03-26 batch (R5)
 	ListPageBytes      = 1 << 20                // one page of an own list (R71)
