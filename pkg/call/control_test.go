@@ -152,6 +152,23 @@ servers:
 	}
 }
 
+// R23: release takes kill back and starts nothing that no session wants; it says how
+// many run.
+func TestControlRelease(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, plain, nil)
+	control[Handled](w, VerbKill, "fake")
+	if got := control[Handled](w, VerbRelease, "fake"); got.Up != 0 || w.starts() != 0 {
+		t.Errorf("%+v of %d", got, w.starts())
+	}
+	s := w.agent(&person{}, SessionOptions{})
+	w.answered(s, tool("fake__echo", "{}"))
+	if got := control[Handled](w, VerbRelease, "fake"); got.Up != 1 || w.starts() != 1 {
+		t.Errorf("%+v of %d", got, w.starts())
+	}
+	w.refuses(VerbRelease, "none", InvalidArguments)
+}
+
 // Status shows who is there and what runs for whom, and what keeps a changed
 // configuration from being in force (R90).
 func TestControlStatus(t *testing.T) {

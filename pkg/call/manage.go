@@ -12,11 +12,11 @@ import (
 	"postern/pkg/trust"
 )
 
-// Handled is the answer to kill, start and restart.
+// Handled is the answer to kill, start, restart and release.
 type Handled struct {
 	Server string `json:"server"`
 	Ended  int    `json:"ended,omitempty"` // processes that kill ended
-	Up     int    `json:"up,omitempty"`    // processes that run after start or restart
+	Up     int    `json:"up,omitempty"`    // processes that run after start, restart or release
 }
 
 // Relisted is the answer to refresh.
@@ -60,6 +60,8 @@ func (s *Session) manage(verb, name string) (any, *Refusal) {
 		return h.kill(name)
 	case refusal != nil:
 		return nil, refusal
+	case verb == VerbRelease:
+		return Handled{Server: name, Up: h.pool.Release(name)}, nil
 	}
 	limit, approved := time.Duration(0), make([]*trust.Approved, len(all))
 	for n, c := range all {

@@ -121,8 +121,9 @@
 //	{"postern":1,"verb":"kill","name":"wiki","client_pid":123}
 //	{"postern":1,"result":…}
 //
-// Verbs are status, kill, start, restart, stop, reload and refresh. testdata/wire
-// holds lines of version 1.
+// Verbs are status, kill, start, restart, stop, reload, refresh and release, which
+// takes kill back and starts nothing; a hub that retires takes start for that.
+// testdata/wire holds lines of version 1.
 //
 // # The bridge
 //

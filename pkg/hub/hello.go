@@ -73,6 +73,7 @@ func (v Values) Line() []byte {
 const (
 	VerbStatus, VerbKill, VerbStart, VerbRestart = call.VerbStatus, call.VerbKill, call.VerbStart, call.VerbRestart
 	VerbStop, VerbReload, VerbRefresh            = call.VerbStop, call.VerbReload, call.VerbRefresh
+	VerbRelease                                  = call.VerbRelease
 )
 
 // Order is one control verb, the only line of its connection.

@@ -59,6 +59,22 @@ func (p *Pool) Start(ctx context.Context, id string, more ...*trust.Approved) (n
 	return p.bringUp(ctx, id, more)
 }
 
+// Release takes Kill back as Start does and connects nothing: what sessions want comes
+// up by itself. n is how many servers of the id run.
+func (p *Pool) Release(id string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.killed, id)
+	for _, b := range p.of(id) {
+		b.forgive()
+		if b.up() != nil {
+			n++
+		}
+	}
+	p.nudge()
+	return n
+}
+
 // bringUp is Start for who holds mu, which it gives back.
 func (p *Pool) bringUp(ctx context.Context, id string, more []*trust.Approved) (n int, err error) {
 	known := map[string]bool{}
