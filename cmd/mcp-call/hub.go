@@ -165,7 +165,7 @@ func (r *remote) open(ctx context.Context, server string, wait time.Duration) (*
 	case ctx.Err() != nil:
 		return nil, r.m.ended(ctx, "before the hub answered")
 	}
-	if _, r.away = errors.AsType[*hub.LostError](err); r.away {
+	if r.away = !hub.Serves(err); r.away {
 		r.m.env.Sayf("no hub is used: %v", err)
 	}
 	return nil, errHere

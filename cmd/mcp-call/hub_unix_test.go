@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -89,6 +91,44 @@ func TestSilentHub(t *testing.T) {
 	}
 	if asked != 1 {
 		t.Errorf("it was asked %d times", asked)
+	}
+}
+
+// A hub that is full is asked once; the command says so and does the work itself.
+func TestFullHub(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, map[string]string{"fake": ""})
+	dirs, err := state.Locate(h.getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := hub.PlaceOf(dirs, "full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", place.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Chmod(place.Socket, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with l
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if _, err = bufio.NewReader(conn).ReadString('\n'); err == nil {
+				_, _ = io.WriteString(conn, `{"postern":1,"error":{"word":"overload","message":"the hub is full","exit":6}}`+"\n")
+			}
+			conn.Close()
+		}
+	}()
+	p := h.start(nil, nil, "fake", "echo", "a=1")
+	if code := p.end(); code != 0 || p.stderr.String() != "mcp-call: no hub is used: the hub is full\n" {
+		t.Errorf("%d: %s", code, &p.stderr)
 	}
 }
 

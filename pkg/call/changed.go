@@ -46,13 +46,20 @@ func (h *Host) moved(old, next *View) {
 		now := next.byID[s.Declared.ID]
 		switch {
 		case status != trust.Trusted:
-			h.pool.Retire(before.Key())  // from now on nothing starts it
-			go h.pool.Stop(before.Key()) // ends with the server's teardown, which is bounded
+			h.pool.Retire(before.Key()) // from now on nothing starts it
+			go h.halt(before.Key())     // ends with the server's teardown, which is bounded
 		case now == nil || !now.Declared.Enabled || !sameDeclaration(s.Declared, now.Declared):
 			h.pool.Retire(before.Key())
 		default:
 			h.follow(before, now.approved.Load())
 		}
+	}
+}
+
+// halt stops what runs under a key, and tells the operator where that hangs.
+func (h *Host) halt(key string) {
+	if err := h.pool.Stop(key); err != nil {
+		h.Warn(err.Error())
 	}
 }
 

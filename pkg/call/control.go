@@ -18,19 +18,22 @@ const (
 	VerbStop    = "stop"
 	VerbReload  = "reload"
 	VerbRefresh = "refresh"
+	// VerbRelease takes kill back and starts nothing itself: what start is to a process
+	// beside another one that takes new sessions.
+	VerbRelease = "release"
 )
 
 // viaControl is the `via` of their rows.
 const viaControl = "control"
 
 // Control does one control verb for the user and is its answer, a JSON object.
-// kill, start, restart and refresh want the id of a server: it means the user's
+// kill, start, restart, refresh and release want the id of a server: it means the user's
 // server of that id and those of the projects that have a session open, else what
 // runs under it. stop only says that it may be done: ending is the caller's. pid is the process that asks,
 // 0 when unknown. Each is a row, refusals too; the error is a *Refusal. Waits are
 // bounded by start_timeout and teardown of the servers.
 //
-// The answers are, for status a HostStatus, for kill, start and restart a Handled,
+// The answers are, for status a HostStatus, for kill, start, restart and release a Handled,
 // for refresh a Relisted, for reload and stop a Reloaded.
 func (h *Host) Control(verb, name string, pid int) (json.RawMessage, error) {
 	s, err := h.join(SessionOptions{Via: viaControl, ClientPID: pid}, true)
@@ -55,7 +58,7 @@ func (h *Host) Control(verb, name string, pid int) (json.RawMessage, error) {
 }
 
 func controlVerbs() []string {
-	return []string{VerbStatus, VerbKill, VerbStart, VerbRestart, VerbStop, VerbReload, VerbRefresh}
+	return []string{VerbStatus, VerbKill, VerbStart, VerbRestart, VerbStop, VerbReload, VerbRefresh, VerbRelease}
 }
 
 // controlParams are those of the row.
@@ -77,7 +80,7 @@ func (s *Session) control(verb, name string) (any, *Refusal) {
 		fallthrough
 	case VerbStop:
 		return Reloaded{Sessions: len(s.host.others(s)), Problems: s.host.problems()}, nil
-	case VerbKill, VerbStart, VerbRestart, VerbRefresh:
+	case VerbKill, VerbStart, VerbRestart, VerbRefresh, VerbRelease:
 		return s.manage(verb, name)
 	}
 	return nil, &Refusal{Step: StepResolve, Word: InvalidArguments, Reason: "unknown_verb", Tool: clip(verb),

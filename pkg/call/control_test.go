@@ -98,6 +98,15 @@ func TestControlKillAndStart(t *testing.T) {
 	w.answered(s, tool("fake__echo", "{}"))
 }
 
+// R12, R23: a kill whose wait came to its bound says that the brake is on, and what is
+// not gone.
+func TestKillThatHangs(t *testing.T) {
+	r := notGone("wiki", &pool.StuckError{Servers: []string{"wiki"}})
+	if r.Word != Timeout || r.ExitCode() != ExitTimeout || !strings.Contains(r.Message, "is kept stopped") || !strings.Contains(r.Message, "not gone 7s after") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // R23: start connects at once also what nobody has called, and not what is
 // disabled, untrusted, or of a session that there is none of.
 func TestControlStart(t *testing.T) {
@@ -141,6 +150,23 @@ servers:
 	if n := w.starts(); n != 4 {
 		t.Errorf("%d processes", n)
 	}
+}
+
+// R23: release takes kill back and starts nothing that no session wants; it says how
+// many run.
+func TestControlRelease(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, plain, nil)
+	control[Handled](w, VerbKill, "fake")
+	if got := control[Handled](w, VerbRelease, "fake"); got.Up != 0 || w.starts() != 0 {
+		t.Errorf("%+v of %d", got, w.starts())
+	}
+	s := w.agent(&person{}, SessionOptions{})
+	w.answered(s, tool("fake__echo", "{}"))
+	if got := control[Handled](w, VerbRelease, "fake"); got.Up != 1 || w.starts() != 1 {
+		t.Errorf("%+v of %d", got, w.starts())
+	}
+	w.refuses(VerbRelease, "none", InvalidArguments)
 }
 
 // Status shows who is there and what runs for whom, and what keeps a changed

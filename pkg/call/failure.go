@@ -52,6 +52,8 @@ func refusalOf(s *Server, tool string, err error) *Refusal {
 		r.Word, r.Remedy = CircuitOpen, "try again in "+e.Left.String()
 	case *pool.KilledError:
 		r.Reason, r.Remedy = "killed", AskUser+"mcp-serve start "+id
+	case *pool.StuckError:
+		r.Word, r.Reason = Timeout, "stuck"
 	case *pool.HeldError:
 		r.Reason, r.Remedy = "flapping", "try again in "+e.Left.String()
 	case *trust.UnavailableError:

@@ -57,8 +57,8 @@ type Host struct {
 	key        func() []byte // of this installation; nil when there is none
 	secrets    *secret.Store
 	spec       map[string]string
-	warned     map[string]bool
-	remarked   map[string]bool               // tools, see remark
+	warned     warnings
+	remarked   warnings                      // by tool, see remark
 	looks      looks                         // of lookAtRest
 	attempts   map[catalog.Identity]*attempt // discoveries under way
 
@@ -69,7 +69,7 @@ type Host struct {
 // directories it writes to; where those cannot be written it says so through
 // Warn and works without log and cache (C6).
 func OpenHost(o HostOptions, log config.Log) *Host {
-	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, warned: map[string]bool{}, attempts: map[catalog.Identity]*attempt{}}
+	h := &Host{o: o, since: time.Now(), trust: trust.NewStore(o.Dirs), redactor: &secret.Redactor{}, sessions: map[*Session]bool{}, watchers: map[*Session]func(){}, loaded: map[string]*config.Config{}, distrust: map[string]*trust.Records{}, attempts: map[catalog.Identity]*attempt{}}
 	h.key = h.keyOf()
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
@@ -104,45 +104,24 @@ func (h *Host) Catalogs() *catalog.Store { return h.catalogs }
 // Trust is the host's trust store.
 func (h *Host) Trust() *trust.Store { return h.trust }
 
-// Close stops all servers, waits for their teardown (R12) and for the log's
+// Close stops all servers, waits for their teardown (R12, config.ServerEnd) and for the log's
 // queue (at most LogFlush). Calls still running fail as closed. It may be called
 // again.
 func (h *Host) Close() { h.closing.Do(h.end) }
 
 func (h *Host) end() {
-	for _, t := range h.pool.Close() {
+	survivors, err := h.pool.Close()
+	for _, t := range survivors {
 		h.Warn("a server's process group survived: " + t.Reason)
+	}
+	if err != nil {
+		h.Warn(err.Error())
 	}
 	if err := h.log.Close(config.LogFlush); err != nil {
 		h.Warn("the last rows of the call log were not written: " + err.Error())
 	}
 	if n := h.log.Dropped(); n > 0 {
 		h.Warn("rows of the call log were dropped")
-	}
-}
-
-// Warn passes one line to the operator, without secrets.
-func (h *Host) Warn(text string) {
-	if h.o.Warn != nil {
-		h.o.Warn(h.redactor.Text(text))
-	}
-}
-
-// warnOnce is Warn for what would be said again and again. Keys may come from
-// servers: past config.MaxWarnings nothing new is kept or said.
-func (h *Host) warnOnce(key, text string) {
-	h.mu.Lock()
-	n := len(h.warned)
-	said := h.warned[key] || n == config.MaxWarnings
-	if !said {
-		h.warned[key] = true
-	}
-	h.mu.Unlock()
-	if n == config.MaxWarnings-1 {
-		text = "there are too many different warnings: no more warnings of this kind are shown"
-	}
-	if !said {
-		h.Warn(text)
 	}
 }
 

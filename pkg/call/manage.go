@@ -12,11 +12,11 @@ import (
 	"postern/pkg/trust"
 )
 
-// Handled is the answer to kill, start and restart.
+// Handled is the answer to kill, start, restart and release.
 type Handled struct {
 	Server string `json:"server"`
 	Ended  int    `json:"ended,omitempty"` // processes that kill ended
-	Up     int    `json:"up,omitempty"`    // processes that run after start or restart
+	Up     int    `json:"up,omitempty"`    // processes that run after start, restart or release
 }
 
 // Relisted is the answer to refresh.
@@ -51,15 +51,17 @@ type candidate struct {
 func (s *Session) manage(verb, name string) (any, *Refusal) {
 	h := s.host
 	if verb == VerbKill && s.knows(name) { // whatever files may say, and whether they can be looked at
-		return Handled{Server: name, Ended: h.pool.Kill(name)}, nil
+		return h.kill(name)
 	}
 	h.look() // what is not declared or trusted any more is not started
 	all, refusal := s.candidates(name)
 	switch {
 	case verb == VerbKill && (refusal == nil || refusal.Reason != reasonUnknown):
-		return Handled{Server: name, Ended: h.pool.Kill(name)}, nil
+		return h.kill(name)
 	case refusal != nil:
 		return nil, refusal
+	case verb == VerbRelease:
+		return Handled{Server: name, Up: h.pool.Release(name)}, nil
 	}
 	limit, approved := time.Duration(0), make([]*trust.Approved, len(all))
 	for n, c := range all {
@@ -82,6 +84,23 @@ func (s *Session) manage(verb, name string) (any, *Refusal) {
 		return nil, failed(ctx, all[0].server, "", err)
 	}
 	return Handled{Server: name, Up: up}, nil
+}
+
+// kill puts the brake on (R23).
+func (h *Host) kill(name string) (any, *Refusal) {
+	ended, err := h.pool.Kill(name)
+	if err != nil {
+		return nil, notGone(name, err)
+	}
+	return Handled{Server: name, Ended: ended}, nil
+}
+
+// notGone is the answer to a kill where something hangs: the brake is on all the
+// same.
+func notGone(name string, err error) *Refusal {
+	r := refusalOf(&Server{Declared: &config.Server{ID: name}}, "", err)
+	r.Message = "server " + name + " is kept stopped from now on, but something of it is still there: " + r.Message
+	return r
 }
 
 // knows reports whether an id is that of a server of some session, as it saw things

@@ -63,18 +63,5 @@ func lacking(object, schema []byte) []string {
 }
 
 // remark tells the operator something about a tool, once, of at most
-// config.WarnedTools.
-func (h *Host) remark(tool, text string) {
-	h.mu.Lock()
-	told := h.remarked[tool] || len(h.remarked) >= config.WarnedTools
-	if !told {
-		if h.remarked == nil {
-			h.remarked = map[string]bool{}
-		}
-		h.remarked[tool] = true
-	}
-	h.mu.Unlock()
-	if !told {
-		h.Warn(text)
-	}
-}
+// config.WarnedTools in an hour.
+func (h *Host) remark(tool, text string) { h.warnAmong(&h.remarked, config.WarnedTools, tool, text) }

@@ -1,12 +1,10 @@
 package call
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"postern/pkg/config"
 	"postern/pkg/mcptest"
 	"postern/pkg/wire"
 )
@@ -142,21 +140,5 @@ func TestMethodsInRowsAreRedacted(t *testing.T) {
 	_, row := w.answered(s, Request{Method: "vendor/ghp_0123456789abcdefghijABCDEFGHIJ012345"})
 	if strings.Contains(row.Tool, "0123456789") || !strings.Contains(row.Tool, "vendor/") {
 		t.Errorf("the row has %q", row.Tool)
-	}
-}
-
-// What a server makes the gateway warn of is bounded, in memory and on the
-// operator's terminal.
-func TestWarningsAreBounded(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, plain, nil)
-	for n := range config.MaxWarnings + 100 {
-		w.host.warnOnce(fmt.Sprint(n), "once")
-	}
-	w.host.mu.Lock()
-	n := len(w.host.warned)
-	w.host.mu.Unlock()
-	if warned := w.warnings(); n > config.MaxWarnings || len(warned) > config.MaxWarnings+1 || !strings.Contains(warned[len(warned)-1], "no more warnings") {
-		t.Errorf("%d are kept, %d were shown, the last was %q", n, len(warned), warned[len(warned)-1])
 	}
 }

@@ -71,7 +71,7 @@ func (s *Session) refresh(ctx context.Context, v *View, srv *Server, limit time.
 	fresh, err := s.start(ctx, v, srv)
 	if key := srv.running(); key != "" {
 		out.Stderr = s.host.pool.StderrLog(id, key)
-		s.host.pool.Stop(key)
+		s.host.halt(key)
 	}
 	if err != nil {
 		out.Err = refusalOf(srv, "", err)

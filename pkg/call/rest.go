@@ -26,7 +26,7 @@ func (h *Host) lookAtRest(seen map[string]bool) {
 		switch {
 		case status != trust.Trusted:
 			h.pool.Retire(a.Key())
-			go h.pool.Stop(a.Key()) // ends with the server's teardown, which is bounded
+			go h.halt(a.Key()) // ends with the server's teardown, which is bounded
 		case !c.Refused && (now == nil || !now.Enabled || !sameDeclaration(srv, now)):
 			h.pool.Retire(a.Key())
 		}

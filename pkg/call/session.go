@@ -124,15 +124,23 @@ func (s *Session) Claim(name, version string) {
 
 // load is the configuration as its files are now, one value for all sessions of a
 // project as long as none of them changes. It tells the operator what is wrong with
-// it, each diagnostic once.
+// it, each diagnostic once, and the call log how much is kept.
 func (h *Host) load(project string) *config.Config {
 	h.mu.Lock()
 	c := h.loaded[project]
 	h.mu.Unlock()
-	if c != nil && c.Current() {
-		return c
+	if c == nil || !c.Current() {
+		c = h.reload(project)
 	}
-	c = config.Load(config.LoadOptions{Dirs: h.o.Dirs, Project: project})
+	if !c.Refused { // else what was in force stays so (R90)
+		h.log.Limit(c.Log.Days, c.Log.MaxFile)
+	}
+	return c
+}
+
+// reload is load that reads the files.
+func (h *Host) reload(project string) *config.Config {
+	c := config.Load(config.LoadOptions{Dirs: h.o.Dirs, Project: project})
 	for _, d := range c.Diagnostics {
 		h.warnOnce(d.String(), d.String())
 	}
@@ -148,7 +156,8 @@ func (h *Host) load(project string) *config.Config {
 }
 
 // UserConfig is the configuration outside of any project, as its files are now; it
-// may be refused.
+// may be refused. A hub asks for it every few seconds, with or without a session, so
+// that the call log follows it.
 func (h *Host) UserConfig() *config.Config { return h.load("") }
 
 // View is the session's present view. It looks at trust.json each time (one

@@ -30,8 +30,12 @@ func (s *Session) Try(ctx context.Context, v *View, srv *Server) (Tried, *Refusa
 	h := s.host
 	alone := pool.New(pool.Options{Owner: pool.OwnerMark(), Version: h.o.Version, Panicked: h.Panicked, Redactor: h.redactor})
 	i, err := alone.Get(ctx, a)
-	for _, t := range alone.Close() {
+	survivors, stuck := alone.Close()
+	for _, t := range survivors {
 		h.Warn("a process of server " + srv.Declared.ID + " survived: " + t.Reason)
+	}
+	if stuck != nil {
+		h.Warn(stuck.Error())
 	}
 	if err != nil {
 		return Tried{}, failed(ctx, srv, "", err)

@@ -32,7 +32,8 @@
 // # Days
 //
 // Whoever begins a day's file removes the files of days that are more than
-// log.days before it, by name (C83). Since a clock that is far ahead would remove
+// log.days before it, by name (C83); where log.days is not known then, as the
+// configuration is refused, it does so once it is. Since a clock that is far ahead would remove
 // everything, the date is believed only when three days within that time have
 // files ([config.LogPruneDays]); until then the days are counted back from the
 // newest one before. What is written with a wrong clock stays where it is.

@@ -16,7 +16,7 @@ import (
 // by one goroutine at a time.
 type appender struct {
 	dir     string
-	days    int    // 0 = keep all
+	days    int    // 0 = keep all, as far as is known
 	maxFile int64  // 0 = no limit
 	owner   string // "" = the file system appends as a whole, so that all share a file
 
@@ -25,6 +25,7 @@ type appender struct {
 	end     int64     // size of the file after our last write; -1 = look at its end first
 	latest  time.Time // when the newest row in it was written, as far as is known
 	checked time.Time // when it was last the file of its name, and the last of its day
+	due     bool      // days are to be removed, since one was begun
 	rest    []byte    // what is missing of the line that a write broke off in
 	look    [8 << 10]byte
 }
@@ -38,6 +39,7 @@ func (a *appender) write(lines []byte, now time.Time) (written int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	a.prune(now)
 	mending := 1
 	if ended {
 		lines, mending = lines[1:], 0
@@ -166,10 +168,18 @@ func (a *appender) open(f dayFile, now time.Time) (size int64, err error) {
 		return 0, errors.Join(err, file.Close())
 	}
 	a.file, a.at, a.end, a.latest = file, f, -1, time.Time{}
-	if f.n == 0 && errors.Is(statErr, fs.ErrNotExist) {
+	a.due = a.due || f.n == 0 && errors.Is(statErr, fs.ErrNotExist)
+	a.prune(now)
+	return fi.Size(), nil
+}
+
+// prune removes old days if that is due, which it stays while nobody knows which
+// ones are old: the configuration is refused.
+func (a *appender) prune(now time.Time) {
+	if a.due && a.days > 0 {
+		a.due = false
 		_, _ = Prune(a.dir, now, a.days) // what stays is tried again on the next day
 	}
-	return fi.Size(), nil
 }
 
 // close closes the file. One of our own that got no row is not left behind.

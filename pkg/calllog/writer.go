@@ -11,7 +11,7 @@ import (
 	"postern/pkg/state"
 )
 
-// Options of Open. Days and MaxFile come from the configuration.
+// Options of Open. Days and MaxFile come from the configuration, which Limit follows.
 type Options struct {
 	Days    int                   // days kept besides today; 0 keeps all
 	MaxFile int64                 // bytes after which a day goes on in a next file; 0 = no limit
@@ -37,6 +37,8 @@ type Writer struct {
 	queue   []entry
 	busy    int // rows the goroutine has taken and not yet dealt with
 	closed  bool
+	days    int // see Options
+	maxFile int64
 	refused uint64 // rows that found no place in the queue
 	failed  uint64 // rows that could not be written
 
@@ -75,7 +77,7 @@ func Open(dir string, o Options) (*Writer, error) {
 	}
 	w := &Writer{
 		now: now, finish: o.Finish, wake: make(chan struct{}, 1), ended: make(chan struct{}),
-		out: appender{dir: dir, days: o.Days, maxFile: o.MaxFile}, id: NewID(now()),
+		out: appender{dir: dir, days: o.Days, maxFile: o.MaxFile}, id: NewID(now()), days: o.Days, maxFile: o.MaxFile,
 	}
 	if o.Network == nil {
 		o.Network = onNetwork
@@ -90,6 +92,17 @@ func Open(dir string, o Options) (*Writer, error) {
 	}
 	go w.run() // ends when Close was called and the queue is empty
 	return w, nil
+}
+
+// Limit sets Days and MaxFile of Options from the next row on (R90). Days hold when
+// the next day's file is begun, or at once where nobody knew them when this one was.
+func (w *Writer) Limit(days int, maxFile int64) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.days, w.maxFile = days, maxFile
 }
 
 // Append queues r and never waits. When the queue is full, or after Close, the
@@ -209,6 +222,7 @@ func (w *Writer) write(batch []entry) int {
 	w.mend()
 	w.mu.Lock()
 	refused, lost := w.refused, w.refused+w.failed
+	w.out.days, w.out.maxFile = w.days, w.maxFile
 	w.mu.Unlock()
 	now := w.now()
 	w.lines, w.ends = append(w.lines[:0], '\n'), w.ends[:0]

@@ -320,6 +320,36 @@ func TestDays(t *testing.T) { // C80, C83
 	}
 }
 
+// R90, C83: a log goes by the limits that are in force, not by those it was opened
+// with; a day that was begun when nobody knew how long rows are kept is tidied
+// once that is known.
+func TestLimitsChange(t *testing.T) {
+	dir := logOf(t, map[string]string{"2026-08-30.jsonl": "", "2026-09-01.jsonl": "", "2026-09-02.jsonl": ""})
+	var now atomic.Int64
+	now.Store(noon.UnixNano())
+	w := open(t, dir, Options{Now: func() time.Time { return time.Unix(0, now.Load()).UTC() }})
+	put(t, w, Row{Outcome: OK})
+	for _, step := range []struct {
+		days  int
+		bytes int64
+		hours time.Duration
+		want  string
+	}{
+		{0, 0, 0, "[2026-08-30.jsonl 2026-09-01.jsonl 2026-09-02.jsonl 2026-09-03.jsonl]"},
+		{2, 0, 0, "[2026-09-01.jsonl 2026-09-02.jsonl 2026-09-03.jsonl]"},
+		{1, 0, 0, "[2026-09-01.jsonl 2026-09-02.jsonl 2026-09-03.jsonl]"}, // the next day removes
+		{1, 10, 0, "[2026-09-01.jsonl 2026-09-02.jsonl 2026-09-03.1.jsonl 2026-09-03.jsonl]"},
+		{1, 0, 24, "[2026-09-03.1.jsonl 2026-09-03.jsonl 2026-09-04.jsonl]"},
+	} {
+		now.Add(int64(step.hours * time.Hour))
+		w.Limit(step.days, step.bytes)
+		put(t, w, Row{Outcome: OK})
+		if got := names(t, dir); got != step.want {
+			t.Errorf("%d days, %d bytes: %s\nwant %s", step.days, step.bytes, got, step.want)
+		}
+	}
+}
+
 func names(t *testing.T, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

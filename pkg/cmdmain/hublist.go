@@ -54,8 +54,8 @@ func (e *Env) HubLister(ctx context.Context, dirs state.Dirs, project string) *H
 		}
 		session.Close()
 	}
-	if lost, ok := errors.AsType[*hub.LostError](err); ok {
-		e.Sayf("no hub is used: %v", lost)
+	if !hub.Serves(err) {
+		e.Sayf("no hub is used: %v", err)
 	}
 	return nil
 }

@@ -140,6 +140,7 @@ const (
 	WarnedNameChars    = 200                    // of what is missing in that line
 	AgentMessageBytes  = 4 << 20                // one message of an agent (R1)
 	AgentQueueBytes    = 64 << 20               // unwritten bytes towards one agent: a stopped agent is not dead (R6)
+	AgentUnsentBytes   = 64 << 20               // answers beside that queue: as much again, so that a longest one can wait; of more only a note is left
 	SessionCalls       = 1024                   // requests of one session under way
 	MaxBatch           = 256                    // messages of one 2025-03-26 batch (R5)
 	ListPageBytes      = 1 << 20                // one page of an own list (R71)
@@ -152,7 +153,8 @@ const (
 	ListUnchangedRest  = 4 * time.Second        // lists of a server that announces changes which are none are read at most so often in the end
 	MaxPosternDepth    = 3                      // postern started by postern so often is a loop (C23)
 	EndGrace           = 500 * time.Millisecond // answers under way when an agent closes its end
-	MaxWarnings        = 1000                   // different ones that one process shows; what makes more goes on making them
+	MaxWarnings        = 1000                   // different ones that one process shows in a row; what makes more goes on making them
+	WarningsRest       = time.Hour              // before new ones are shown again after so many: a hub lives for weeks
 	AgentFlush         = 500 * time.Millisecond // unwritten answers when a session ends
 )
 
@@ -258,8 +260,9 @@ const (
 	HubReachAgain   = time.Second            // for a hub that was started and is not there: it was killed, or is slow
 	HubReachMost    = 50 * time.Millisecond  // where that ends: a person waits
 	HubConnections  = 4096                   // at the same time; agents are some dozens
+	HubRefusals     = 64                     // connections over those that are told so, at a time; others are closed
 	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
-	HubSayEvery     = time.Minute            // that connections cannot be accepted
+	HubSayEvery     = time.Minute            // that connections cannot be accepted, or are refused
 	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
 	HubGrace        = 3 * time.Second        // of a hub's sessions when it ends, as of its servers
 	ControlWait     = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell
@@ -282,15 +285,16 @@ const (
 
 // Which servers run (R20 to R26).
 const (
-	FlapDeaths          = 5                      // deaths within FlapWindow: it will not come right by itself
-	FlapWindow          = time.Minute            // a server that was up so long did well
-	FlapHold            = 5 * time.Minute        // a flapping server is left down; a person had time to look
-	ReconcileEvery      = 30 * time.Second       // processes and connections are looked at, nothing is sent
-	RestartJobs         = 4                      // starts nobody waits for, at the same time: they take the machine from calls
-	RetireGrace         = 500 * time.Millisecond // a removed server that is about to get a last call
-	ServerSubscriptions = 4000                   // resources of one server that sessions are subscribed to
-	ServerTasks         = 1000                   // open tasks with one server; the oldest of the session with most give way
-	EarlyNews           = 16                     // of tasks that nobody has yet; a call's answer follows at once
-	EarlyBytes          = 16 << 10               // of one of them; a status is short
-	HubLogBytes         = 1 << 20                // state/hub.log, then .1
+	ServerEnd           = SettleGrace + FlushGrace + EOFGrace + TermGrace + KillGrace + time.Second // of a server, waited for: its teardown and a busy machine; what takes longer hangs
+	FlapDeaths          = 5                                                                         // deaths within FlapWindow: it will not come right by itself
+	FlapWindow          = time.Minute                                                               // a server that was up so long did well
+	FlapHold            = 5 * time.Minute                                                           // a flapping server is left down; a person had time to look
+	ReconcileEvery      = 30 * time.Second                                                          // processes and connections are looked at, nothing is sent
+	RestartJobs         = 4                                                                         // starts nobody waits for, at the same time: they take the machine from calls
+	RetireGrace         = 500 * time.Millisecond                                                    // a removed server that is about to get a last call
+	ServerSubscriptions = 4000                                                                      // resources of one server that sessions are subscribed to
+	ServerTasks         = 1000                                                                      // open tasks with one server; the oldest of the session with most give way
+	EarlyNews           = 16                                                                        // of tasks that nobody has yet; a call's answer follows at once
+	EarlyBytes          = 16 << 10                                                                  // of one of them; a status is short
+	HubLogBytes         = 1 << 20                                                                   // state/hub.log, then .1
 )

@@ -16,18 +16,18 @@ func (s *session) batch(line []byte) {
 		s.send(wire.ErrorLine(nil, &wire.RPCError{Code: wire.CodeInvalidRequest, Message: err.Error()}))
 		return
 	}
-	c := &collector{send: s.send}
+	c := &collector{s: s}
 	messages := make([]wire.Message, 0, len(parts))
 	for _, part := range parts {
 		m, err := wire.Parse(part)
 		switch {
 		case err != nil:
-			c.answers = append(c.answers, parseError(err))
+			c.keep(parseError(err))
 		case m.Kind == wire.Request && m.Method == "initialize":
 			if c.missing == 0 {
 				s.stamp = "" // it was this one's
 			}
-			c.answers = append(c.answers, wire.ErrorLine(m.IDBytes(), &wire.RPCError{
+			c.keep(wire.ErrorLine(m.IDBytes(), &wire.RPCError{
 				Code: wire.CodeInvalidRequest, Message: "initialize cannot be part of a batch"}))
 		default:
 			messages = append(messages, m)
@@ -44,20 +44,28 @@ func (s *session) batch(line []byte) {
 	}
 }
 
-// collector gathers the answers of one batch.
+// collector gathers the answers of one batch, which count as unsent.
 type collector struct {
-	send    func([]byte)
+	s       *session
 	mu      sync.Mutex
 	missing int
 	answers [][]byte
+	bytes   int // of them
 	sent    bool
+}
+
+// keep takes one answer in, with mu held once there are several goroutines.
+func (c *collector) keep(line []byte) {
+	line = c.s.unsent.keep(line)
+	c.answers = append(c.answers, line)
+	c.bytes += len(line)
 }
 
 // add takes one answer, nil for a request that gets none.
 func (c *collector) add(line []byte) {
 	c.mu.Lock()
 	if line != nil {
-		c.answers = append(c.answers, line)
+		c.keep(line)
 	}
 	c.missing--
 	c.mu.Unlock()
@@ -70,8 +78,12 @@ func (c *collector) flush() {
 	ready := c.missing == 0 && !c.sent && len(c.answers) > 0
 	c.sent = c.sent || ready
 	answers := c.answers
+	if ready {
+		c.answers = nil
+	}
 	c.mu.Unlock()
 	if ready {
-		c.send(append(append([]byte{'['}, bytes.Join(answers, []byte{','})...), ']'))
+		c.s.push(append(append([]byte{'['}, bytes.Join(answers, []byte{','})...), ']'))
+		c.s.unsent.drop(c.bytes)
 	}
 }

@@ -62,10 +62,11 @@ var ErrStamp = errors.New("a line of the session does not begin with the id of i
 // ends, and returns nil when r ended or ctx did. Calls that are then under way
 // are given config.EndGrace to answer when r ended, and are cancelled. Serve
 // waits for them and for unwritten answers, each bounded, but not for a Read
-// of r that hangs: that goroutine ends with r. It closes neither r nor w. The
+// of r that hangs: that goroutine ends with r. It closes neither r nor w, and reads
+// nothing from r while answers wait for an agent that does not read (see unsent). The
 // error is a failed write or read, what call.Host.Open says, or ErrInternal.
 func (g *Gateway) Serve(ctx context.Context, r io.Reader, w io.Writer, o Options) error {
-	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1), streams: newStreams()}
+	s := &session{g: g, o: o, open: map[string]*request{}, changes: make(chan struct{}, 1), streams: newStreams(), unsent: unsent{most: config.AgentUnsentBytes}}
 	s.own = newOwnTools(s)
 	inner, err := g.host.Open(call.SessionOptions{
 		Project: o.Project, Policy: o.Policy, Via: cmp.Or(o.Via, direct), ClientPID: o.ClientPID, Changed: s.changed,
@@ -146,6 +147,7 @@ type session struct {
 	calls  *call.Session
 	own    *ownTools
 	out    *wire.Writer
+	unsent unsent
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup // request goroutines and the announcer
@@ -189,34 +191,4 @@ func (s *session) finish() {
 	case <-timer.C:
 	case <-s.ctx.Done():
 	}
-}
-
-// send queues one line for the agent, nil being none. An agent that does not read
-// is not dead: an answer waits for room until the session ends (R6).
-func (s *session) send(line []byte) {
-	if line != nil {
-		_ = s.deliver(s.ctx, line)
-	}
-}
-
-// deliver is send that ends with ctx too; the error says that the line was not
-// queued.
-func (s *session) deliver(ctx context.Context, line []byte) error {
-	err := s.out.Send(line, nil)
-	if err != wire.ErrOverload {
-		return err // a line over the cap cannot come from a server below its own; a failed write ends the session
-	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for err == wire.ErrOverload {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-s.ctx.Done():
-			return context.Cause(s.ctx)
-		case <-tick.C:
-			err = s.out.Send(line, nil)
-		}
-	}
-	return err
 }

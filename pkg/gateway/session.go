@@ -34,7 +34,10 @@ func (s *session) read(r io.Reader) error {
 		longest += stampBytes
 	}
 	lines := wire.NewReader(r, longest)
-	for s.ctx.Err() == nil {
+	for {
+		if s.unsent.pause(s.ctx); s.ctx.Err() != nil {
+			return nil
+		}
 		line, err := lines.Next()
 		var long *wire.TooLongError
 		switch {
@@ -52,7 +55,6 @@ func (s *session) read(r io.Reader) error {
 			s.line(line)
 		}
 	}
-	return nil
 }
 
 // line handles one line of the agent.

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"time"
@@ -13,7 +14,6 @@ import (
 // taken then as well, and told, unless the socket stays where it is.
 func (h *shared) accept(l *net.UnixListener) {
 	defer l.Close()
-	var said time.Time
 	for {
 		conn, err := l.AcceptUnix()
 		if err == nil {
@@ -23,10 +23,8 @@ func (h *shared) accept(l *net.UnixListener) {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			break
 		}
-		if time.Since(said) > config.HubSayEvery { // descriptors or memory, which come back
-			said = time.Now()
-			h.o.Say("no connection is accepted for the moment: " + err.Error())
-		}
+		// Descriptors or memory, which come back.
+		h.lament("no connection is accepted for the moment: " + err.Error())
 		time.Sleep(config.HubReachMost) // for what the kernel tells nobody of
 	}
 	h.mu.Lock()
@@ -41,29 +39,45 @@ func (h *shared) accept(l *net.UnixListener) {
 	}
 }
 
-// admit has a connection served, which is closed when that is over. More than
-// HubConnections are not.
+// lament tells the operator now and then why somebody is not served. It is for the
+// goroutine that accepts.
+func (h *shared) lament(text string) {
+	if time.Since(h.lamented) > config.HubSayEvery {
+		h.lamented = time.Now()
+		h.o.Say(text)
+	}
+}
+
+// admit has a connection served, which is closed when that is over. One over those
+// that the hub takes is told so, if it says within HubLineWait what it wants, and
+// HubRefusals at a time are.
 func (h *shared) admit(conn *net.UnixConn) {
 	h.mu.Lock()
-	full := len(h.open) >= config.HubConnections
-	if !full {
+	n := len(h.open)
+	taken := n < h.most+config.HubRefusals
+	if taken {
 		h.open[conn] = true
 	}
 	h.mu.Unlock()
+	full := n >= h.most
 	if full {
+		h.lament(fmt.Sprintf("connections at the same time: %d; no more are served", h.most))
+	}
+	if !taken {
 		conn.Close()
 		return
 	}
 	h.wg.Go(func() { // ends with the connection, or with h.ctx
-		h.hear(conn)
+		h.hear(conn, full)
 		h.mu.Lock()
 		delete(h.open, conn)
 		h.mu.Unlock()
 	})
 }
 
-// greet reads how a connection begins and serves what it is.
-func (h *shared) greet(conn *net.UnixConn) {
+// greet reads how a connection begins and serves what it is, or says that it does
+// not.
+func (h *shared) greet(conn *net.UnixConn, full bool) {
 	lines := &firstLines{conn: conn}
 	text, err := lines.next(config.HubLineBytes)
 	if err == nil {
@@ -75,12 +89,17 @@ func (h *shared) greet(conn *net.UnixConn) {
 	switch {
 	case err != nil:
 		h.refuse(conn, err)
+	case o.hello != nil && h.replaced(): // also when it is full: the next one is not
+		h.retired(conn)
+	case full:
+		if o.order != nil || o.hello != nil { // MCP has no word for it
+			h.refuse(conn, &RemoteError{Word: WordOverload, Exit: exitUnavailable,
+				Message: fmt.Sprintf("the hub has %d connections, and takes no more until some of them end", h.most)})
+		}
 	case o.order != nil:
 		h.order(conn, *o.order)
 	case o.hello == nil:
 		h.plain(conn, text, lines)
-	case h.replaced():
-		h.retired(conn)
 	default:
 		h.welcome(conn, lines, *o.hello)
 	}

@@ -36,7 +36,7 @@ func (h *shared) stepAside(p Place) *aside {
 			if err != nil {
 				return
 			}
-			go h.hear(conn) // ends with the order, or with the process
+			go h.hear(conn, false) // ends with the order, or with the process
 		}
 	}()
 	return r
@@ -49,8 +49,8 @@ func (r *aside) close() {
 	}
 }
 
-// hear serves one connection, whatever becomes of it.
-func (h *shared) hear(conn *net.UnixConn) {
+// hear serves one connection, whatever becomes of it; one of a full hub is told.
+func (h *shared) hear(conn *net.UnixConn, full bool) {
 	defer conn.Close()
 	defer func() {
 		if v := recover(); v != nil { // R26
@@ -58,6 +58,6 @@ func (h *shared) hear(conn *net.UnixConn) {
 		}
 	}()
 	if checkPeer(conn) == nil {
-		h.greet(conn)
+		h.greet(conn, full)
 	}
 }

@@ -32,6 +32,15 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the hub went away before it answered: %v", e.Err)
 }
 
+// Serves reports whether err, of OpenCaller or of a request before anything was asked
+// for, leaves the hub one that serves this command. One that went away, does not
+// answer or is full does not: the command says so and works without it.
+func Serves(err error) bool {
+	_, lost := errors.AsType[*LostError](err)
+	refused, _ := errors.AsType[*RemoteError](err)
+	return !lost && (refused == nil || refused.Word != WordOverload)
+}
+
 // errStopped is the end of a hub that a person stopped.
 var errStopped = errors.New("stopped")
 

@@ -111,15 +111,19 @@
 // person stopped sends {"postern":1,"stopped":true} last, and leaves
 // hub-DIRECTORIES-BUILD.stopped, whose time tells those who do not read it; the
 // connection of one that dies just ends. Word "retiring" means: look for the hub again. A connection
-// that ends before the answer means the same.
+// that ends before the answer means the same. Word "overload" means that the hub has
+// HubConnections: a bridge ends with that, as one more server of each kind is the
+// last thing such a machine needs; a command that makes one call says so and makes it
+// itself.
 //
 // An order (Order) is one line, and so is its answer (ParseResult):
 //
 //	{"postern":1,"verb":"kill","name":"wiki","client_pid":123}
 //	{"postern":1,"result":…}
 //
-// Verbs are status, kill, start, restart, stop, reload and refresh. testdata/wire
-// holds lines of version 1.
+// Verbs are status, kill, start, restart, stop, reload, refresh and release, which
+// takes kill back and starts nothing; a hub that retires takes start for that.
+// testdata/wire holds lines of version 1.
 //
 // # The bridge
 //

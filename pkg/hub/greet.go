@@ -162,8 +162,12 @@ func (h *shared) goodbye(conn *net.UnixConn) {
 	}
 }
 
-// order carries out a control verb.
+// order carries out a control verb. A hub that takes no new session leaves it to the
+// one that does to start a server: it would be there twice.
 func (h *shared) order(conn *net.UnixConn, o Order) {
+	if o.Verb == VerbStart && h.replaced() {
+		o.Verb = VerbRelease
+	}
 	result, err := h.o.Control(o.Verb, o.Name, o.ClientPID)
 	if err != nil {
 		h.refuse(conn, err)

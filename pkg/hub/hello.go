@@ -73,6 +73,7 @@ func (v Values) Line() []byte {
 const (
 	VerbStatus, VerbKill, VerbStart, VerbRestart = call.VerbStatus, call.VerbKill, call.VerbStart, call.VerbRestart
 	VerbStop, VerbReload, VerbRefresh            = call.VerbStop, call.VerbReload, call.VerbRefresh
+	VerbRelease                                  = call.VerbRelease
 )
 
 // Order is one control verb, the only line of its connection.
@@ -87,6 +88,9 @@ func (o Order) Line() []byte { return line(o) }
 
 // WordRetiring is the word of a hub that takes no new session: Reach again.
 const WordRetiring = "retiring"
+
+// WordOverload is the word of a hub that has as many connections as it takes.
+const WordOverload = string(call.Overload)
 
 // RemoteError is a refusal of the hub.
 type RemoteError struct {

@@ -43,7 +43,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if p == nil || err != nil {
 		return err
 	}
-	h := &shared{o: o, image: ownImage(), changed: make(chan struct{}, 1), open: map[net.Conn]bool{}}
+	h := &shared{o: o, image: ownImage(), changed: make(chan struct{}, 1), open: map[net.Conn]bool{}, most: config.HubConnections}
 	// Agents of an earlier build may have started this hub: it is there for them.
 	h.orphan = h.image.replaced()
 	var end context.CancelFunc
@@ -97,6 +97,9 @@ type shared struct {
 	ctx    context.Context // of all sessions
 	image  image
 	orphan bool // the executable was replaced before this hub was started
+	most   int  // connections at the same time
+
+	lamented time.Time // when the operator was told last; see lament
 
 	wg      sync.WaitGroup // one for each connection
 	changed chan struct{}  // one token: sessions or stopped is another

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -234,7 +236,7 @@ func TestLeftInTheQueue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: true, orphan: true, drain: true}
+	h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, most: 2, retiring: true, orphan: true, drain: true, o: ServeOptions{Say: func(string) {}}}
 	var waiting []*client
 	for range 3 {
 		conn, err := net.Dial("unix", l.Addr().String())
@@ -309,10 +311,33 @@ func TestPlainWhileRetiring(t *testing.T) {
 	if _, err := io.WriteString(theirs, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
-	h.greet(ours)
+	h.greet(ours, false)
 	ours.Close()
 	if told, err := io.ReadAll(theirs); len(told) > 0 || err != nil {
 		t.Errorf("%q, %v", told, err)
+	}
+}
+
+// R23: of the hubs that an upgrade leaves there the one that takes new sessions starts
+// a server; those that only finish theirs take the brake back.
+func TestStartWhileRetiring(t *testing.T) {
+	for retiring, want := range map[bool]string{false: VerbStart, true: VerbRelease} {
+		ours, theirs := pair(t)
+		var got []string
+		h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: retiring, orphan: true, o: ServeOptions{
+			Control: func(verb, name string, _ int) (json.RawMessage, error) {
+				got = append(got, verb, name)
+				return json.RawMessage("{}"), nil
+			},
+		}}
+		if _, err := theirs.Write(Order{Verb: VerbStart, Name: "wiki"}.Line()); err != nil {
+			t.Fatal(err)
+		}
+		h.greet(ours, false)
+		ours.Close()
+		if !slices.Equal(got, []string{want, "wiki"}) {
+			t.Errorf("retiring %v: %q", retiring, got)
+		}
 	}
 }
 

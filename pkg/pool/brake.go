@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"postern/pkg/config"
 	"postern/pkg/trust"
 )
 
@@ -22,17 +23,29 @@ func (e *KilledError) Error() string {
 
 // Kill stops every server of an id and keeps them stopped: from now on Get and Do
 // fail with a *KilledError, and nothing starts one, until Start. Calls under way
-// fail as `aborted`. It waits for the teardowns (R12), all at the same time, and is
-// how many processes it ended.
-func (p *Pool) Kill(id string) (ended int) {
+// fail as `aborted`. It waits for the teardowns (R12), all at the same time, for
+// config.ServerEnd at most, and is how many processes it told to end. The error is a
+// *StuckError; the brake is in force then, too.
+func (p *Pool) Kill(id string) (ended int, err error) {
 	p.mu.Lock()
 	p.killed[id] = true
 	going := p.end(id)
 	p.mu.Unlock()
+	return len(going), gone(id, going)
+}
+
+// gone waits until nothing is left of processes of an id that were told to end.
+func gone(id string, going []*entry) error {
+	limit := time.NewTimer(config.ServerEnd)
+	defer limit.Stop()
 	for _, e := range going {
-		<-e.gone // its teardown has begun and is bounded
+		select {
+		case <-e.gone:
+		case <-limit.C: // the others had as long
+			return &StuckError{Servers: []string{id}}
+		}
 	}
-	return len(going)
+	return nil
 }
 
 // Start takes Kill back, forgets what holds the servers of an id down, be it
@@ -44,6 +57,22 @@ func (p *Pool) Start(ctx context.Context, id string, more ...*trust.Approved) (n
 	p.mu.Lock()
 	delete(p.killed, id)
 	return p.bringUp(ctx, id, more)
+}
+
+// Release takes Kill back as Start does and connects nothing: what sessions want comes
+// up by itself. n is how many servers of the id run.
+func (p *Pool) Release(id string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.killed, id)
+	for _, b := range p.of(id) {
+		b.forgive()
+		if b.up() != nil {
+			n++
+		}
+	}
+	p.nudge()
+	return n
 }
 
 // bringUp is Start for who holds mu, which it gives back.

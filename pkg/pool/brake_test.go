@@ -39,10 +39,10 @@ func TestKillBrake(t *testing.T) {
 		if err != nil || f.started() != 3 {
 			t.Fatal(err, f.started())
 		}
-		if n := w.pool.Kill("fake"); n != 3 {
+		if n, err := w.pool.Kill("fake"); n != 3 || err != nil {
 			t.Errorf("%d processes were ended", n)
 		}
-		if n := w.pool.Kill("fake"); n != 0 {
+		if n, err := w.pool.Kill("fake"); n != 0 || err != nil {
 			t.Errorf("%d processes were ended again", n)
 		}
 		killed(t, w.call("s", a))
@@ -79,7 +79,7 @@ func TestKillBrake(t *testing.T) {
 func TestKillOfWhatWasNeverStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, f := fakeWorld(t)
-		if n := w.pool.Kill("fake"); n != 0 {
+		if n, err := w.pool.Kill("fake"); n != 0 || err != nil {
 			t.Errorf("%d processes were ended", n)
 		}
 		killed(t, w.call("s", w.approve(w.server())))
@@ -107,7 +107,7 @@ func TestKillDuringAStart(t *testing.T) {
 		if all := w.pool.Status(); len(all) != 1 || all[0].State != Starting {
 			t.Errorf("%+v", all)
 		}
-		if n := w.pool.Kill("fake"); n != 1 {
+		if n, err := w.pool.Kill("fake"); n != 1 || err != nil {
 			t.Errorf("%d processes were ended", n)
 		}
 		killed(t, <-waits)

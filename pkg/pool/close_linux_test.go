@@ -86,7 +86,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	wg.Wait()
 	mcptest.WaitEvents(t, w.events, "call", 3*len(faults))
 	begin := time.Now()
-	if survivors := w.pool.Close(); len(survivors) != 0 {
+	if survivors, err := w.pool.Close(); len(survivors) != 0 || err != nil {
 		t.Errorf("survivors: %+v", survivors)
 	}
 	if took := time.Since(begin); took > bound {

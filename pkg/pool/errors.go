@@ -1,9 +1,13 @@
 package pool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"postern/pkg/config"
 )
 
 // ErrClosed is returned by Get after Close.
@@ -36,6 +40,20 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("server %s ended %d times in short order and is held down; the next try is due in %s; its last end: %s",
 		e.Server, e.Deaths, e.Left, e.Why)
+}
+
+// StuckError says that servers which were told to end are not gone after
+// config.ServerEnd (R12). They end as soon as what they hang on lets them, and
+// nothing of their keys starts before.
+type StuckError struct {
+	Servers []string // ids, each once, sorted; none where it is work of the pool's own
+}
+
+// Error names the servers.
+func (e *StuckError) Error() string {
+	what := cmp.Or(strings.Join(e.Servers, ", "), "work of the gateway's own")
+	return fmt.Sprintf("not gone %s after being told to end: %s; a disk that does not answer may hold it up",
+		config.ServerEnd.Round(time.Second), what)
 }
 
 // seconds is a wait as it is told: a call that comes after it finds it over.

@@ -59,8 +59,9 @@ type Instance struct {
 	asks chan chan<- error // of who waits for all lists to be read again
 }
 
-// start spawns the process, shakes hands and reads its lists, all within
-// start_timeout and as long as ctx lives. Nothing of it is left when that fails.
+// start looks at the files, spawns the process, shakes hands and reads its lists,
+// the latter within start_timeout, and only as long as ctx lives. Nothing of it is
+// left when that fails.
 func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instance, error) {
 	begin := time.Now()
 	srv := a.Server()
@@ -70,6 +71,9 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 	}
 	if launch.File != nil {
 		defer launch.File.Close() // the child has its own once it is started
+	}
+	if ctx.Err() != nil { // the disk took its time
+		return nil, unwanted(srv.ID)
 	}
 	i := &Instance{
 		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv), session: a.Session(),

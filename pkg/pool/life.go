@@ -38,12 +38,17 @@ func (p *Pool) attempt(life context.Context, b *berth, a *trust.Approved) (i *In
 	err = &upstream.Failure{Word: upstream.Aborted, Server: a.Server().ID, Phase: "start", Detail: internal}
 	p.contain("server "+a.Server().ID, func() {
 		if p.begin(life); life.Err() != nil { // given up by now: nothing is executed
-			err = &upstream.Failure{Word: upstream.Aborted, Server: a.Server().ID, Phase: "start", Detail: "it is not wanted any more"}
+			err = unwanted(a.Server().ID)
 			return
 		}
 		i, err = p.start(life, b, a)
 	})
 	return i, err
+}
+
+// unwanted is a start before which somebody ended it.
+func unwanted(id string) error {
+	return &upstream.Failure{Word: upstream.Aborted, Server: id, Phase: "start", Detail: "it is not wanted any more"}
 }
 
 // begin does what comes before the first start, once and until Close, and waits for

@@ -2,13 +2,16 @@ package pool
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"postern/pkg/catalog"
+	"postern/pkg/config"
 	"postern/pkg/secret"
 	"postern/pkg/trust"
 	"postern/pkg/upstream"
@@ -214,26 +217,29 @@ func (p *Pool) Retire(key string) {
 }
 
 // Stop ends the instance of one key at once, if it runs or is being started,
-// and waits for its teardown (R12, about six seconds at most). Nothing restarts
-// it but the next Get or Want. Whoever waits for a start that is given up gets
-// its *upstream.Failure, `aborted`.
-func (p *Pool) Stop(key string) {
+// and waits for its teardown (R12), for config.ServerEnd at most: the error is a
+// *StuckError. Nothing restarts it but the next Get or Want. Whoever waits for a
+// start that is given up gets its *upstream.Failure, `aborted`.
+func (p *Pool) Stop(key string) error {
+	var id string
+	var going []*entry
 	p.mu.Lock()
-	var e *entry
 	if b := p.berths[key]; b != nil {
-		e = b.entry
+		if id = b.server().ID; b.entry != nil {
+			going = append(going, b.entry)
+		}
 		b.finish()
 	}
 	p.mu.Unlock()
-	if e != nil {
-		<-e.gone
-	}
+	return gone(id, going)
 }
 
 // Close stops every instance and gives up every start, all at the same time,
 // and waits until their process groups are released: at most the longest single
-// teardown. It reports the groups that survived theirs, earlier ones included.
-func (p *Pool) Close() []upstream.Teardown {
+// teardown. It reports the groups that survived theirs, earlier ones included. What
+// hangs elsewhere is waited for no longer than config.ServerEnd: the error is a
+// *StuckError.
+func (p *Pool) Close() (survivors []upstream.Teardown, err error) {
 	p.mu.Lock()
 	if !p.closed {
 		p.closed = true
@@ -243,10 +249,34 @@ func (p *Pool) Close() []upstream.Teardown {
 		b.finish()
 	}
 	p.mu.Unlock()
-	p.watch.Wait()
+	over := make(chan struct{})
+	go func() { // ends with all there is; what hangs ends with the process
+		p.watch.Wait()
+		close(over)
+	}()
+	limit := time.NewTimer(config.ServerEnd)
+	defer limit.Stop()
+	select {
+	case <-over:
+	case <-limit.C:
+		err = &StuckError{Servers: p.present()}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.survivors
+	return slices.Clone(p.survivors), err
+}
+
+// present is the ids of all servers of which something is there.
+func (p *Pool) present() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ids := map[string]bool{}
+	for _, b := range p.berths {
+		if b.entry != nil {
+			ids[b.server().ID] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
 }
 
 // attend counts one more goroutine that Close waits for; false once it is called.

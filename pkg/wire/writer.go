@@ -47,7 +47,8 @@ type Writer struct {
 
 	mu      sync.Mutex
 	queue   queue
-	busy    bool // a sender is writing
+	busy    bool    // a sender is writing
+	rooms   []*room // who waits for room
 	dropped uint64
 	closing bool  // nothing more is taken
 	aborted bool  // nothing more is written
@@ -115,6 +116,7 @@ func (w *Writer) writePromptly(e entry) {
 	if len(rest) > 0 {
 		w.queue.unshift(entry{line: bytes.Clone(rest), cut: true})
 	}
+	w.freed()
 	if w.queue.bytes > 0 || w.closing {
 		w.signal()
 	}
@@ -206,6 +208,7 @@ func (w *Writer) write(e entry) error {
 	w.disarm()
 	w.mu.Lock()
 	w.queue.written(e)
+	w.freed()
 	w.mu.Unlock()
 	return nil
 }
@@ -262,6 +265,7 @@ func (w *Writer) fail(err error) {
 	w.mu.Lock()
 	w.err = err
 	w.queue = queue{}
+	w.freed()
 	silent := w.closing
 	w.mu.Unlock()
 	close(w.done)
@@ -277,6 +281,7 @@ func (w *Writer) fail(err error) {
 func (w *Writer) Close(flush time.Duration) error {
 	w.mu.Lock()
 	w.closing = true
+	w.freed()
 	w.mu.Unlock()
 	w.signal()
 	timer := time.NewTimer(flush)
