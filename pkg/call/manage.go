@@ -12,11 +12,16 @@ import (
 	"postern/pkg/trust"
 )
 
-// Handled is the answer to kill, start and restart.
+// Killed is the answer to kill.
+type Killed struct {
+	Server string `json:"server"`
+	Ended  int    `json:"ended"` // processes
+}
+
+// Handled is the answer to start and restart.
 type Handled struct {
 	Server string `json:"server"`
-	Ended  int    `json:"ended,omitempty"` // processes that kill ended
-	Up     int    `json:"up,omitempty"`    // processes that run after start or restart
+	Up     int    `json:"up"` // processes that run now
 }
 
 // Relisted is the answer to refresh.
@@ -51,13 +56,13 @@ type candidate struct {
 func (s *Session) manage(verb, name string) (any, *Refusal) {
 	h := s.host
 	if verb == VerbKill && s.knows(name) { // whatever files may say, and whether they can be looked at
-		return Handled{Server: name, Ended: h.pool.Kill(name)}, nil
+		return Killed{name, h.pool.Kill(name)}, nil
 	}
 	h.look() // what is not declared or trusted any more is not started
 	all, refusal := s.candidates(name)
 	switch {
 	case verb == VerbKill && (refusal == nil || refusal.Reason != reasonUnknown):
-		return Handled{Server: name, Ended: h.pool.Kill(name)}, nil
+		return Killed{name, h.pool.Kill(name)}, nil
 	case refusal != nil:
 		return nil, refusal
 	}
@@ -81,7 +86,7 @@ func (s *Session) manage(verb, name string) (any, *Refusal) {
 	if err != nil {
 		return nil, failed(ctx, all[0].server, "", err)
 	}
-	return Handled{Server: name, Up: up}, nil
+	return Handled{name, up}, nil
 }
 
 // knows reports whether an id is that of a server of some session, as it saw things
