@@ -21,7 +21,10 @@ func app(env *cmdmain.Env) *cli.App {
 			"It shows the tools, prompts and resources that the policy allows, and ends when its\n" +
 			"standard input ends. The servers run below the hub, which all agents of this user\n" +
 			"share: it is started when it is needed, starts a server when something of it is\n" +
-			"first asked for, and ends by itself when nobody needs it any more.",
+			"first asked for, and ends by itself when nobody needs it any more.\n\n" +
+			"Servers get the hub's environment, which is HOME, PATH, the language and little else,\n" +
+			"and its umask, 077. What else one needs is named in mcp.yaml: env_file and secrets:\n" +
+			"for a value that is the same for all agents, agent_env for one that each agent has.",
 		Flags: append(cmdmain.PlaceFlags(),
 			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
 			&cli.StringFlag{Name: "exposure", Usage: "show tools in this `MODE` whatever the policy says: full, lazy (search_tools, describe_tool and " +
