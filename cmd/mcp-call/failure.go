@@ -76,19 +76,22 @@ func (m *caller) unknown(v *call.View, r *call.Refusal) error {
 	return e
 }
 
-// unknownItem names what there is instead of a prompt or resource, and the servers
-// that may have it, since nobody ever listed them.
+// unknownItem names what there is instead of a prompt or resource, and has the
+// servers listed that may have it: the one it names, else those that nobody ever
+// listed, else all.
 func (m *caller) unknownItem(v *call.View, r *call.Refusal) error {
 	e := &cmdmain.Error{Err: errors.New(r.Error()), Word: string(r.Word), Exit: cmdmain.Usage}
-	var never []string
-	for _, s := range v.Servers {
-		if s.Usable() && s.Catalog == nil && v.Serves(s) {
-			never = append(never, call.ShellQuoted(s.Declared.ID))
+	again := []string{"mcp-catalog refresh"}
+	if v.Server(r.Server) != nil {
+		again = append(again, call.ShellQuoted(r.Server))
+	} else {
+		for _, s := range v.Servers {
+			if s.Usable() && s.Catalog == nil && v.Serves(s) {
+				again = append(again, call.ShellQuoted(s.Declared.ID))
+			}
 		}
 	}
-	if len(never) > 0 {
-		e.Hints = []string{"mcp-catalog refresh " + strings.Join(never, " ") + m.place()}
-	}
+	e.Hints = []string{strings.Join(again, " ") + m.place()}
 	return e
 }
 

@@ -76,6 +76,29 @@ func TestSilentHub(t *testing.T) {
 	}
 }
 
+// What lists the servers in the place of a hub that does not answer does not look for
+// it once more: that is said once, and waited for once.
+func TestRefreshBesideSilentHub(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	where, err := hub.PlaceOf(h.dirs(), "silent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", where.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Chmod(where.Socket, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.command("refresh").CombinedOutput()
+	if err != nil || string(out) != "mcp-catalog: no hub is used: the hub does not answer\n" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // A hub answers the hello before it has the session, and asks sessions which servers
 // of a project there are: nothing is asked of it before the session answers.
 func TestHubHasSession(t *testing.T) {

@@ -42,9 +42,11 @@ func refresh(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if h := p.env.HubLister(c.Context, p.dirs, p.project); h != nil { // nothing is started here
-		defer h.Close()
-		return p.refresh(c, h, ids, c.Bool("stale"), limits)
+	if !env.Kept() { // else it was looked for before there was a keeper
+		if h := env.HubLister(c.Context, p.dirs, p.project); h != nil { // nothing is started here
+			defer h.Close()
+			return p.refresh(c, h, ids, c.Bool("stale"), limits)
+		}
 	}
 	return env.Keep(func() error { return p.refresh(c, nil, ids, c.Bool("stale"), limits) })
 }

@@ -24,7 +24,7 @@ func serversVerb(env *cmdmain.Env) *cli.Command {
 			"declaration is wrong. Nothing is started, and no value of a variable is shown.\n\n" +
 			"States: idle (can be started), failed (gave no list when it was last asked), slow (had not\n" +
 			"when nobody waited any longer), disabled, unavailable (cannot be started as it is declared),\n" +
-			"refused (its declaration is wrong).",
+			"refused (its declaration is wrong). What runs below a hub is in `mcp-serve status`.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "end with 1 when something is wrong in the files, or a pattern covers nothing"},
 		},

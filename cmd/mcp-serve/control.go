@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tidwall/gjson"
 	"github.com/urfave/cli/v2"
@@ -16,6 +18,7 @@ import (
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/hub"
+	"postern/pkg/state"
 )
 
 // controlVerbs are what is done to a hub that is up.
@@ -69,8 +72,10 @@ func stopVerb(env *cmdmain.Env) *cli.Command {
 func reloadVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
 		Name: hub.VerbReload, Usage: "have the hub read the configuration now", Flags: cmdmain.ListFlags(),
-		Description: "It looks by itself when a call comes, at most once a second. A configuration that is refused\n" +
-			"leaves the one before in force; what is wrong with it is said, and the command ends with 1.",
+		Description: "It looks by itself when a call comes, at most once a second. With reload it also reads secrets,\n" +
+			"env_files and the places of executables again; a server for which one is another ends with\n" +
+			"its last call and starts with the next. What is wrong in the files is said, and the command\n" +
+			"ends with 1. A configuration that is refused leaves the one before in force.",
 		Action: func(c *cli.Context) error { return reload(env, c) },
 	}
 }
@@ -116,12 +121,18 @@ func order(env *cmdmain.Env, c *cli.Context, verb, name string) (results []json.
 	if err != nil {
 		return nil, err
 	}
-	limit := &slowHubError{verb}
-	ctx, cancel := context.WithTimeoutCause(c.Context, config.ControlWait, limit)
+	limit := &slowHubError{verb, config.ControlWait}
+	if verb == hub.VerbStatus {
+		limit.wait = config.StatusWait
+	}
+	ctx, cancel := context.WithTimeoutCause(c.Context, limit.wait, limit)
 	defer cancel()
+	defer time.AfterFunc(config.ControlSay, func() {
+		env.Sayf("still waiting for the hub's answer to %s: it is busy with that, or it is suspended", verb)
+	}).Stop()
 	conns, err := hub.DialAll(ctx, dirs)
 	if err != nil {
-		return nil, cmdmain.Failure(err)
+		return nil, noHub(dirs, err)
 	}
 	all, failed := make([]json.RawMessage, len(conns)), make([]error, len(conns))
 	var wg sync.WaitGroup
@@ -150,11 +161,35 @@ func order(env *cmdmain.Env, c *cli.Context, verb, name string) (results []json.
 	return results, nil
 }
 
+// noHub is why no hub was reached. Where there is none it may be that none can be,
+// and that is told instead: agents have no hub for the same reason.
+func noHub(dirs state.Dirs, err error) error {
+	var nobody *hub.NoHubError
+	if !errors.As(err, &nobody) {
+		return cmdmain.Failure(err)
+	}
+	if unsafe := state.CheckRuntime(dirs.Runtime, ""); unsafe != nil && !errors.Is(unsafe, fs.ErrNotExist) {
+		return cmdmain.Failure(unsafe)
+	}
+	failure := cmdmain.Failure(err)
+	if e, ok := errors.AsType[*cmdmain.Error](failure); ok {
+		e.Hints = []string{"agents start it when they connect; without one: mcp-serve hub"}
+	}
+	return failure
+}
+
 // slowHubError says that a hub which is up does not answer.
-type slowHubError struct{ verb string }
+type slowHubError struct {
+	verb string
+	wait time.Duration
+}
 
 func (e *slowHubError) Error() string {
-	return fmt.Sprintf("the hub did not answer %s within %s; it may be stopped, and it may still do it", e.verb, config.ControlWait)
+	text := fmt.Sprintf("the hub did not answer %s within %s; it may be suspended", e.verb, e.wait)
+	if e.verb != hub.VerbStatus {
+		text += ", and it may still do it"
+	}
+	return text
 }
 
 // act carries out one verb and prints the answers as a list, of one row for each hub.

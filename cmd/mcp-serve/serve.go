@@ -21,16 +21,19 @@ func app(env *cmdmain.Env) *cli.App {
 			"It shows the tools, prompts and resources that the policy allows, and ends when its\n" +
 			"standard input ends. The servers run below the hub, which all agents of this user\n" +
 			"share: it is started when it is needed, starts a server when something of it is\n" +
-			"first asked for, and ends by itself when nobody needs it any more.",
+			"first asked for, and ends by itself when nobody needs it any more.\n\n" +
+			"Servers get the hub's environment, which is HOME, PATH, the language and little else,\n" +
+			"and its umask, 077. What else one needs is named in mcp.yaml: env_file and secrets:\n" +
+			"for a value that is the same for all agents, agent_env for one that each agent has.",
 		Flags: append(cmdmain.PlaceFlags(),
-			&cli.StringFlag{Name: "policy", Usage: "narrow what is allowed to what the policy `NAME` allows too"},
-			&cli.StringFlag{Name: "exposure", Usage: "show tools in this `MODE` whatever the policy says: full, lazy (search_tools, describe_tool and " +
+			&cli.StringFlag{Name: "policy", Category: cmdmain.Own, Usage: "narrow what is allowed to what the policy `NAME` allows too"},
+			&cli.StringFlag{Name: "exposure", Category: cmdmain.Own, Usage: "show tools in this `MODE` whatever the policy says: full, lazy (search_tools, describe_tool and " +
 				"call_tool in their place) or auto, which decides by their size"},
-			&cli.StringFlag{Name: "only", Usage: "serve the one server `SERVER` as itself: its name, instructions and capabilities, its own names for " +
+			&cli.StringFlag{Name: "only", Category: cmdmain.Own, Usage: "serve the one server `SERVER` as itself: its name, instructions and capabilities, its own names for " +
 				"tools and prompts, nothing trimmed but results"},
-			&cli.DurationFlag{Name: "list-wait", Value: config.ListWait,
+			&cli.DurationFlag{Name: "list-wait", Category: cmdmain.Own, Value: config.ListWait,
 				Usage: "let the first list wait `TIME` for servers that were never listed; 0 lists none of them"},
-			&cli.BoolFlag{Name: "no-hub", Usage: "serve this session by this process, with servers of its own"},
+			&cli.BoolFlag{Name: "no-hub", Category: cmdmain.Own, Usage: "serve this session by this process, with servers of its own"},
 		),
 		Commands: append([]*cli.Command{hubVerb(env), installVerb(env)}, controlVerbs(env)...),
 		Action:   func(c *cli.Context) error { return serve(env, c) },

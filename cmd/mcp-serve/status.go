@@ -18,9 +18,10 @@ import (
 func statusVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
 		Name: hub.VerbStatus, Usage: "show the hub, its sessions and its servers", Flags: cmdmain.ListFlags(),
-		Description: "A row for the hub, one for each session and one for each server: what it does, its process, since\n" +
-			"when, and what is amiss: restarts, a circuit that is open, noise, the last error. Ends with 6 when\n" +
-			"no hub is up.",
+		Description: "A row for the hub, one for each session and one for each server that runs or could: what it\n" +
+			"does, its process, since when, and what is amiss: mistakes in the configuration, restarts, a\n" +
+			"circuit that is open, noise, the last error. Other servers are in `mcp-catalog servers`. Ends\n" +
+			"with 6 when no hub is up, and with 7 when one does not answer.",
 		Action: func(c *cli.Context) error { return status(env, c) },
 	}
 }
@@ -113,24 +114,33 @@ func up(since *time.Time, now time.Time) string {
 	return now.Sub(*since).Round(time.Second).String()
 }
 
-// notes joins what is said of numbers that are not zero and of texts.
+// notes joins what is said of numbers that are not zero and of texts. An s|
+// in a format is an s unless the number is one.
 type notes []string
 
 func (n *notes) add(format string, value any) {
 	switch value {
 	case 0, uint64(0), 0.0, "":
 	default:
-		*n = append(*n, fmt.Sprintf(format, value))
+		*n = append(*n, fmt.Sprintf(numbered(format, value), value))
 	}
+}
+
+// numbered is a format for one thing or for several.
+func numbered(format string, value any) string {
+	if value == 1 || value == uint64(1) {
+		return strings.Replace(format, "s|", "", 1)
+	}
+	return strings.Replace(format, "s|", "s", 1)
 }
 
 func (n notes) String() string { return strings.Join(n, ", ") }
 
 func hubNotes(s *call.HostStatus) string {
 	var n notes
-	n.add("%d sessions", len(s.Sessions))
-	n.add("%d panics, see hub.log", s.Panics)
-	n.add("%d rows of the call log dropped", s.Dropped)
+	n.add("%d sessions|", len(s.Sessions))
+	n.add("%d panics|, see hub.log", s.Panics)
+	n.add("%d rows| of the call log dropped", s.Dropped)
 	for _, p := range s.Problems {
 		n.add("%s", p)
 	}
@@ -140,16 +150,16 @@ func hubNotes(s *call.HostStatus) string {
 // serverNotes are what is not as it is most of the time.
 func serverNotes(s *pool.Status) string {
 	var n notes
-	n.add("%d sessions", len(s.Sessions))
-	n.add("%d calls", s.Calls)
-	n.add("%d restarts", s.Restarts)
+	n.add("%d sessions|", len(s.Sessions))
+	n.add("%d calls|", s.Calls)
+	n.add("%d restarts|", s.Restarts)
 	if s.BreakerOpen {
 		n = append(n, fmt.Sprintf("circuit open for %.0f s", s.BreakerS))
 	}
 	n.add("held down for %.0f s", s.HeldS)
-	n.add("%d lines of noise", s.Noise)
-	n.add("%d questions declined", s.Declined)
-	n.add("%d notifications dropped", s.Dropped)
+	n.add("%d lines| of noise", s.Noise)
+	n.add("%d questions| declined", s.Declined)
+	n.add("%d notifications| dropped", s.Dropped)
 	n.add("%s", s.LastError)
 	return n.String()
 }

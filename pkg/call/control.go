@@ -33,7 +33,7 @@ const viaControl = "control"
 // 0 when unknown. Each is a row, refusals too; the error is a *Refusal. Waits are
 // bounded by start_timeout and teardown of the servers.
 //
-// The answers are, for status a HostStatus, for kill, start, restart and release a Handled,
+// The answers are, for status a HostStatus, for kill a Killed, for start, restart and release a Handled,
 // for refresh a Relisted, for reload and stop a Reloaded.
 func (h *Host) Control(verb, name string, pid int) (json.RawMessage, error) {
 	s, err := h.join(SessionOptions{Via: viaControl, ClientPID: pid}, true)

@@ -67,7 +67,7 @@ func TestControlKillAndStart(t *testing.T) {
 	w := newHub(t, plain, nil)
 	s := w.agent(&person{}, SessionOptions{})
 	w.answered(s, tool("fake__echo", "{}"))
-	if got := control[Handled](w, VerbKill, "fake"); got.Server != "fake" || got.Ended != 1 {
+	if got := control[Killed](w, VerbKill, "fake"); got.Server != "fake" || got.Ended != 1 {
 		t.Errorf("%+v", got)
 	}
 	if n := w.alive(); n != 0 {
@@ -131,7 +131,7 @@ servers:
 	if r := w.refuses(VerbStart, "off", Disabled); !strings.Contains(r.Remedy, "mcp-catalog enable off") {
 		t.Errorf("%+v", r)
 	}
-	control[Handled](w, VerbKill, "off")
+	control[Killed](w, VerbKill, "off")
 	w.refuses(VerbStart, "off", Disabled)
 	w.refuses(VerbStart, "alone", Unavailable)
 	w.refuses(VerbStart, "keyed", Unavailable)
@@ -203,6 +203,15 @@ func TestControlStatus(t *testing.T) {
 	if got := control[Reloaded](w, VerbReload, ""); len(got.Problems) > 0 {
 		t.Errorf("%+v", got)
 	}
+	// what a configuration that is in force leaves out is told as well, a project's too
+	w.write("config/mcp.yaml", plain+"\nserverz: {}\n")
+	w.write("project/.mcp.json", "{")
+	if got := control[Reloaded](w, VerbReload, ""); len(got.Problems) != 2 || !strings.Contains(got.Problems[0]+got.Problems[1], ".mcp.json:1:") {
+		t.Errorf("%q", got.Problems)
+	}
+	if st := control[HostStatus](w, VerbStatus, ""); len(st.Problems) != 2 {
+		t.Errorf("%q", st.Problems)
+	}
 	s.Close()
 	if got := control[Reloaded](w, VerbStop, ""); got.Sessions != 1 {
 		t.Errorf("%+v", got)
@@ -236,7 +245,7 @@ func TestControlWithARefusedConfiguration(t *testing.T) {
 	if r := w.refuses(VerbRestart, "docs", Unavailable); r.Reason != "configuration" {
 		t.Errorf("%+v", r)
 	}
-	if got := control[Handled](w, VerbKill, "fake"); got.Ended != 1 {
+	if got := control[Killed](w, VerbKill, "fake"); got.Ended != 1 {
 		t.Errorf("%+v", got)
 	}
 	if r := w.refuses(VerbStart, "fake", Unavailable); r.Reason != "configuration" || r.Remedy != "mcp-catalog servers --check" {
@@ -247,6 +256,36 @@ func TestControlWithARefusedConfiguration(t *testing.T) {
 		t.Errorf("%+v of %d", got, w.starts())
 	}
 	w.refuses(VerbKill, "none", InvalidArguments)
+}
+
+// What a hub does without is told to whoever looks, and to each agent (C6): its own
+// standard error leads nowhere.
+func TestControlWithout(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, plain, nil)
+	w.host.Close()
+	w.write("taken", "")
+	w.dirs.State = w.path("taken")
+	w.open()
+	st := w.host.Status()
+	if len(st.Problems) != 1 || !strings.HasPrefix(st.Problems[0], "calls are not logged: ") || !slices.Equal(w.host.Remarks(""), st.Problems) {
+		t.Errorf("%q and %q", st.Problems, w.host.Remarks(""))
+	}
+	if got := w.host.problems(); len(got) > 0 { // it is no mistake of the configuration
+		t.Errorf("%q", got)
+	}
+}
+
+// A server that cannot be started is not one that is only not needed.
+func TestControlStatusOfUnready(t *testing.T) {
+	t.Parallel()
+	w := newHub(t, strings.Replace(plain, "servers:\n", "servers:\n  gone: {command: no-such-program}\n", 1), nil)
+	w.session(false)
+	for _, s := range control[HostStatus](w, VerbStatus, "").Servers {
+		if told := strings.Contains(s.LastError, "no-such-program"); told != (s.Server == "gone") {
+			t.Errorf("%+v", s)
+		}
+	}
 }
 
 // A client says itself what its rows say of where they came from. It is no way to be

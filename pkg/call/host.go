@@ -53,6 +53,7 @@ type Host struct {
 	watchers   map[*Session]func()
 	loaded     map[string]*config.Config // by project, see load
 	distrust   map[string]*trust.Records // by project: none, as long as trust.json cannot be believed
+	without    []string                  // what could not be opened, for the operator; fixed once open
 	redactor   *secret.Redactor
 	key        func() []byte // of this installation; nil when there is none
 	secrets    *secret.Store
@@ -73,7 +74,7 @@ func OpenHost(o HostOptions, log config.Log) *Host {
 	h.key = h.keyOf()
 	h.catalogs = catalog.NewStore(filepath.Join(o.Dirs.Cache, "catalogs"), nil)
 	if err := state.EnsureDir(filepath.Join(o.Dirs.Cache, "catalogs")); err != nil {
-		h.warnOnce("cache", "no catalog cache: "+err.Error())
+		h.lacks("no catalog cache: " + err.Error())
 	}
 	stderr := filepath.Join(o.Dirs.State, "stderr")
 	if err := state.EnsureDir(stderr); err != nil {
@@ -82,7 +83,7 @@ func OpenHost(o HostOptions, log config.Log) *Host {
 	if !o.NoLog {
 		w, err := calllog.Open(filepath.Join(o.Dirs.State, "calls"), calllog.Options{Days: log.Days, MaxFile: log.MaxFile, Finish: h.finishRow})
 		if err != nil {
-			h.warnOnce("log", "calls are not logged: "+err.Error())
+			h.lacks("calls are not logged: " + err.Error())
 		}
 		if h.log = w; log.Args == "hash" {
 			h.key() // making it takes a moment, and no call waits for it
@@ -93,6 +94,12 @@ func OpenHost(o HostOptions, log config.Log) *Host {
 		First: o.Sweep, Look: h.look, Panicked: h.Panicked, Redactor: h.redactor,
 	})
 	return h
+}
+
+// lacks says what this process does without from its start on.
+func (h *Host) lacks(text string) {
+	h.without = append(h.without, text)
+	h.Warn(text)
 }
 
 // Pool is the host's pool of running servers.

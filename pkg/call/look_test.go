@@ -31,7 +31,7 @@ func TestSessionThatHangs(t *testing.T) {
 	ends("status", func() { control[HostStatus](w, VerbStatus, "") })
 	begin := time.Now()
 	ends("kill", func() {
-		if got := control[Handled](w, VerbKill, "fake"); got.Ended != 1 {
+		if got := control[Killed](w, VerbKill, "fake"); got.Ended != 1 {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -12,11 +12,16 @@ import (
 	"postern/pkg/trust"
 )
 
-// Handled is the answer to kill, start, restart and release.
+// Killed is the answer to kill.
+type Killed struct {
+	Server string `json:"server"`
+	Ended  int    `json:"ended"` // processes
+}
+
+// Handled is the answer to start, restart and release.
 type Handled struct {
 	Server string `json:"server"`
-	Ended  int    `json:"ended,omitempty"` // processes that kill ended
-	Up     int    `json:"up,omitempty"`    // processes that run after start, restart or release
+	Up     int    `json:"up"` // processes that run now
 }
 
 // Relisted is the answer to refresh.
@@ -83,7 +88,7 @@ func (s *Session) manage(verb, name string) (any, *Refusal) {
 	if err != nil {
 		return nil, failed(ctx, all[0].server, "", err)
 	}
-	return Handled{Server: name, Up: up}, nil
+	return Handled{name, up}, nil
 }
 
 // kill puts the brake on (R23).
@@ -92,7 +97,7 @@ func (h *Host) kill(name string) (any, *Refusal) {
 	if err != nil {
 		return nil, notGone(name, err)
 	}
-	return Handled{Server: name, Ended: ended}, nil
+	return Killed{name, ended}, nil
 }
 
 // notGone is the answer to a kill where something hangs: the brake is on all the

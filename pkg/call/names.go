@@ -6,7 +6,7 @@ import (
 
 // Remarks are what the operator of a process would be told at the start of a session
 // in this project, each once: what is wrong with the configuration and with the
-// records of trust (R90). Without a secret.
+// records of trust (R90), and what the host does without (C6). Without a secret.
 func (h *Host) Remarks(project string) (all []string) {
 	for _, d := range h.load(project).Diagnostics {
 		if text := h.redactor.Text(d.String()); !slices.Contains(all, text) {
@@ -16,7 +16,7 @@ func (h *Host) Remarks(project string) (all []string) {
 	if _, err := h.trust.Records(project); err != nil {
 		all = append(all, h.redactor.Text(noTrust(err)))
 	}
-	return all
+	return append(all, h.without...)
 }
 
 func noTrust(err error) string { return "no trust record is in force: " + err.Error() }

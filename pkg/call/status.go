@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"postern/pkg/calllog"
+	"postern/pkg/catalog"
 	"postern/pkg/pool"
 )
 
@@ -17,7 +18,7 @@ type HostStatus struct {
 	Since    time.Time       `json:"since"`
 	Sessions []SessionStatus `json:"sessions"`               // open ones, the oldest first
 	Servers  []pool.Status   `json:"servers"`                // of the pool, and those that open sessions could start
-	Problems []string        `json:"problems,omitempty"`     // of configurations that are not in force
+	Problems []string        `json:"problems,omitempty"`     // mistakes in the configurations of open sessions, and what this process does without
 	Panics   uint64          `json:"panics,omitempty"`       // contained (R26)
 	Dropped  uint64          `json:"dropped_rows,omitempty"` // of the call log
 }
@@ -35,7 +36,7 @@ type SessionStatus struct {
 // Reloaded is the answer to reload and stop.
 type Reloaded struct {
 	Sessions int      `json:"sessions"`           // that are open
-	Problems []string `json:"problems,omitempty"` // of configurations that are not in force
+	Problems []string `json:"problems,omitempty"` // mistakes in their configurations, whether these are in force or not
 }
 
 // Reload has every open session look at configuration, trust and catalogs now
@@ -54,7 +55,7 @@ func (h *Host) Reload() {
 func (h *Host) Status() HostStatus {
 	out := HostStatus{
 		PID: os.Getpid(), Version: h.o.Version, Since: h.since.UTC(), Sessions: []SessionStatus{},
-		Servers: h.servers(), Problems: h.problems(), Panics: h.panics.Load(), Dropped: h.log.Dropped(),
+		Servers: h.servers(), Problems: append(h.problems(), h.without...), Panics: h.panics.Load(), Dropped: h.log.Dropped(),
 	}
 	for _, s := range h.others(nil) {
 		one := SessionStatus{ID: s.ID, Project: s.o.Project, Via: s.o.Via, Since: s.since.UTC(), PID: s.o.ClientPID}
@@ -89,12 +90,13 @@ func (h *Host) servers() []pool.Status {
 		seen[place{s.Server, s.Project}] = true
 	}
 	for _, s := range h.others(nil) {
-		for _, srv := range s.view.Load().Servers {
+		v := s.view.Load()
+		for _, srv := range v.Servers {
 			d := srv.Declared
 			at := place{d.ID, d.Project}
 			if srv.Usable() && !seen[at] && !seen[place{d.ID, ""}] {
 				seen[at] = true
-				all = append(all, pool.Status{Server: d.ID, Scope: d.Scope, Project: d.Project, State: pool.Idle})
+				all = append(all, pool.Status{Server: d.ID, Scope: d.Scope, Project: d.Project, State: pool.Idle, LastError: h.noStart(v, srv)})
 			}
 		}
 	}
@@ -104,17 +106,27 @@ func (h *Host) servers() []pool.Status {
 	return all
 }
 
-// problems is what keeps changed configurations from being in force, each once.
+// noStart is why a server that the pool does not know could not be started or did not
+// list anything, "" when nothing is known.
+func (h *Host) noStart(v *View, s *Server) string {
+	if why := v.Unready(s); why != "" {
+		return why
+	}
+	failure, _ := h.catalogs.LastFailure(catalog.IdentityOf(s.Declared))
+	return h.redactor.Text(failure.Why)
+}
+
+// problems is what is wrong in the configurations of open sessions, each once: what
+// keeps a changed one from being in force, and what one that is leaves out. Doubts
+// are not in it.
 func (h *Host) problems() (all []string) {
 	for _, s := range h.open() {
 		c := s.refused.Load()
 		if c == nil {
-			if c = s.view.Load().Config; !c.Refused {
-				continue
-			}
+			c = s.view.Load().Config
 		}
 		for _, d := range c.Diagnostics {
-			if text := h.redactor.Text(d.String()); !slices.Contains(all, text) {
+			if text := h.redactor.Text(d.String()); !d.Warning && !slices.Contains(all, text) {
 				all = append(all, text)
 			}
 		}

@@ -106,7 +106,9 @@ func (h *HubLister) list(ctx context.Context, s *call.Server, limit time.Duratio
 	})
 	defer cancel()
 	if out.Err = h.ask(ctx, s.Declared.ID); out.Err != nil {
-		out.Stderr = pool.NewestStderr(filepath.Join(h.dirs.State, "stderr"), s.Declared.ID)
+		if w := out.Err.Word; w != call.Spawn && (w != call.Unavailable || out.Err.Remedy == "") { // else it was not started
+			out.Stderr = pool.NewestStderr(filepath.Join(h.dirs.State, "stderr"), s.Declared.ID)
+		}
 		return out
 	}
 	fresh, _ := store.Read(id)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,12 +15,13 @@ import (
 // above home. The walk ends at a directory or marker that belongs neither to
 // us nor to root, and at the border of a mount. home may be "".
 func FindProject(dir, home string) (string, error) {
+	given := dir
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return "", err
+		return "", notThere(given, err)
 	}
 	if home != "" {
 		if real, err := filepath.EvalSymlinks(home); err == nil {
@@ -29,10 +31,10 @@ func FindProject(dir, home string) (string, error) {
 	}
 	start, err := os.Stat(dir)
 	if err != nil {
-		return "", err
+		return "", notThere(given, err)
 	}
 	if !start.IsDir() {
-		return "", &fs.PathError{Op: "find project", Path: dir, Err: errors.New("not a directory")}
+		return "", fmt.Errorf("%s is no directory", given)
 	}
 	for here := start; ; {
 		parent := filepath.Dir(dir)
@@ -47,6 +49,15 @@ func FindProject(dir, home string) (string, error) {
 			return "", nil // what cannot be looked at ends the walk
 		}
 	}
+}
+
+// notThere is err about a directory as it was given, without the name of what was
+// tried on it.
+func notThere(dir string, err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	return fmt.Errorf("%s: %w", dir, err)
 }
 
 // holds reports whether inner is dir or below it.

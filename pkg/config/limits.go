@@ -266,6 +266,8 @@ const (
 	HubDrain        = 100 * time.Millisecond // who connected while it stopped listening is told so
 	HubGrace        = 3 * time.Second        // of a hub's sessions when it ends, as of its servers
 	ControlWait     = 3 * time.Minute        // for a control verb: start_timeout has an hour, and nobody waits that long at a shell
+	StatusWait      = 10 * time.Second       // for status, which a hub that goes on answers at once; a machine may be slow
+	ControlSay      = 5 * time.Second        // until a person is told what is waited for
 	HubStop         = 20 * time.Second       // for the end of a hub's servers: HubGrace twice, and theirs
 	HubGoodbye      = time.Second            // for the last line to a bridge that may not read
 	HubOrphanLinger = 10 * time.Second       // of a hub of an earlier build, without a session: twice HubReach

@@ -40,7 +40,7 @@ const longest = config.MaxMessageBytes + config.MaxMessageBytes/8
 // away before it answers, is looked for again, for as long as one that was just
 // started may take.
 func (b *bridge) reach(ctx context.Context) (*link, error) {
-	over, cancel := context.WithTimeout(ctx, 2*config.HubReach)
+	over, cancel := context.WithTimeoutCause(ctx, 2*config.HubReach, &LostError{Err: os.ErrDeadlineExceeded})
 	defer cancel()
 	for {
 		c, err := b.o.Reach(over)

@@ -34,7 +34,11 @@ func (b *bridge) lose(ctx context.Context, l *link) (*link, error) {
 	if stopped {
 		return nil, b.stay(ctx)
 	}
-	b.say(fmt.Sprintf("the hub was lost, and with it the calls under way: %d", len(rows)))
+	text := "the hub was lost"
+	if len(rows) > 0 {
+		text += fmt.Sprintf(", and with it the calls under way: %d", len(rows))
+	}
+	b.say(text)
 	return b.next(ctx)
 }
 

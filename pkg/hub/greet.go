@@ -207,8 +207,10 @@ func remote(err error) *RemoteError {
 		return r
 	case errors.As(err, &refusal):
 		return &RemoteError{Word: string(refusal.Word), Message: refusal.Message, Exit: refusal.ExitCode(), Remedy: refusal.Remedy}
-	case errors.As(err, &noPolicy), errors.As(err, &noServer):
+	case errors.As(err, &noPolicy):
 		return &RemoteError{Word: "usage", Message: err.Error(), Exit: exitUsage}
+	case errors.As(err, &noServer):
+		return &RemoteError{Word: "usage", Message: err.Error(), Exit: exitUsage, Remedy: "mcp-catalog servers"}
 	}
 	return &RemoteError{Word: "failed", Message: err.Error(), Exit: exitFailed}
 }

@@ -200,8 +200,10 @@ func (v *values) unavailable(err error) error {
 		e.Hint = fmt.Sprintf("your shell has it: add agent_env: [%s] to server %s at %s", missing.Name, v.srv.ID, v.srv.At())
 	case project:
 		e.Hint = fmt.Sprintf("export %s before the agent starts, or put it into the server's env_file", missing.Name)
+	case slices.Contains(v.srv.AgentEnv, missing.Name):
+		e.Hint = fmt.Sprintf("start the agent anew with %s in its environment, or put it into the env_file of server %s or into secrets: of mcp.yaml", missing.Name, v.srv.ID)
 	default:
-		e.Hint = fmt.Sprintf("put %s into the env_file of server %s, into secrets: of mcp.yaml, or into the environment", missing.Name, v.srv.ID)
+		e.Hint = fmt.Sprintf("put %[1]s into the env_file of server %[2]s or into secrets: of mcp.yaml, or have each agent give its own: agent_env: [%[1]s]", missing.Name, v.srv.ID)
 	}
 	return e
 }
