@@ -52,8 +52,9 @@ func controlVerbs(env *cmdmain.Env) []*cli.Command {
 func stopVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
 		Name: hub.VerbStop, Usage: "end the hub and all servers", Flags: cmdmain.ListFlags(),
-		Description: "Calls under way fail. The agents' sessions stay, without servers, and start no other hub\n" +
-			"until the agent connects anew. Where no hub is up there is nothing to do.",
+		Description: "Calls under way fail; it returns when the servers are gone. The agents' sessions stay,\n" +
+			"without servers, and start no other hub until the agent connects anew. Where no hub is\n" +
+			"up there is nothing to do.",
 		Action: func(c *cli.Context) error {
 			if _, err := cmdmain.Exactly(c); err != nil {
 				return err

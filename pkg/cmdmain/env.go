@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -34,6 +35,7 @@ type Env struct {
 	Help func(c *cli.Context) (bool, error)
 
 	redactor atomic.Pointer[secret.Redactor] // see Redact
+	saying   sync.Mutex                      // held for a write to Stderr
 
 	path       []string // verbs of the command line, for "mcp-x verb --help"
 	jsonErrors bool

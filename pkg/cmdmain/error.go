@@ -100,19 +100,28 @@ func (e *Env) reportJSON(failure *Error, hints []string) {
 		Word: word, Message: e.Clean(failure.Error()), Hint: strings.Join(hints, "\n"), Exit: failure.Exit,
 	}})
 	if err == nil {
-		_, _ = e.Stderr.Write(PrintableJSON(line)) // nowhere is left to say that this failed
+		e.say(PrintableJSON(line))
 	}
 }
 
 // Sayf writes one message for people to standard error, prefixed with the
-// command's name. A message of several lines keeps the prefix on each.
+// command's name. A message of several lines keeps the prefix on each. It may be
+// called concurrently.
 func (e *Env) Sayf(format string, args ...any) {
 	text := e.message(strings.TrimRight(fmt.Sprintf(format, args...), "\n"))
 	var out strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
 		out.WriteString(e.Name + ": " + Printable(line) + "\n")
 	}
-	_, _ = e.Stderr.Write([]byte(out.String())) // one write, so that lines of several processes do not mix
+	e.say([]byte(out.String()))
+}
+
+// say writes text to standard error, in one piece, so that lines of several
+// processes do not mix.
+func (e *Env) say(text []byte) {
+	e.saying.Lock()
+	defer e.saying.Unlock()
+	_, _ = e.Stderr.Write(text) // nowhere is left to say that this failed
 }
 
 // marshal is v as one line of JSON that leaves < > & readable.
