@@ -53,6 +53,9 @@ func TestOneWinner(t *testing.T) {
 			t.Fatalf("%d hubs", living())
 		}
 		session(t, winner.place).ping()
+		if unlock, err := try(winner.place.Lock); unlock != nil || err != nil {
+			t.Errorf("a hub does not hold its lock, %v", err)
+		}
 		if err := winner.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
