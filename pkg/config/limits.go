@@ -260,6 +260,7 @@ const (
 	HubReachAgain   = time.Second            // for a hub that was started and is not there: it was killed, or is slow
 	HubReachMost    = 50 * time.Millisecond  // where that ends: a person waits
 	HubConnections  = 4096                   // at the same time; agents are some dozens
+	HubOrders       = 64                     // connections at the same time to a hub that only finishes its sessions
 	HubRefusals     = 64                     // connections over those that are told so, at a time; others are closed
 	HubCheckEvery   = 5 * time.Second        // how often a hub looks whether it is still the one
 	HubSayEvery     = time.Minute            // that connections cannot be accepted, or are refused

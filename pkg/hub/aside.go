@@ -1,11 +1,15 @@
 package hub
 
 import (
+	"errors"
 	"net"
 	"os"
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
+
+	"postern/pkg/config"
 )
 
 // retiredSuffix ends the name of the socket of a hub that takes no session any more.
@@ -30,16 +34,30 @@ func (h *shared) stepAside(p Place) *aside {
 		return nil
 	}
 	r := &aside{path, l}
-	go func() { // ends with close
-		for {
-			conn, err := l.AcceptUnix()
-			if err != nil {
-				return
-			}
-			go h.hear(conn, false) // ends with the order, or with the process
-		}
-	}()
+	go h.hearOrders(l) // ends with close
 	return r
+}
+
+// hearOrders serves HubOrders connections at a time, until l is closed. The others
+// wait for one of those, which say what they want within HubLineWait.
+func (h *shared) hearOrders(l *net.UnixListener) {
+	places := make(chan struct{}, config.HubOrders)
+	for {
+		places <- struct{}{}
+		conn, err := l.AcceptUnix()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil: // descriptors or memory, which come back
+			<-places
+			time.Sleep(config.HubReachMost)
+			continue
+		}
+		go func() { // ends with the order, or with the process
+			defer func() { <-places }()
+			h.hear(conn, false)
+		}()
+	}
 }
 
 func (r *aside) close() {
