@@ -44,7 +44,8 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	defer l.Close()
 	self, err := os.ReadFile("/proc/self/exe")
 	if err == nil {
-		err = errors.Join(os.WriteFile(filepath.Join(dir, "test"), self, 0o755), os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, "s"), 0o666))
+		err = errors.Join(os.WriteFile(filepath.Join(dir, "test"), self, 0o700),
+			os.Chmod(filepath.Join(dir, "test"), 0o755), os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, "s"), 0o666)) // whatever the umask is
 	}
 	if err != nil {
 		t.Fatal(err)
