@@ -142,9 +142,7 @@ func (f *fault) server(a *mcptest.Agent, id string) int {
 
 func (f *fault) kill(pid int, sig syscall.Signal) {
 	f.t.Helper()
-	if err := syscall.Kill(pid, sig); err != nil {
-		f.t.Fatalf("signal %v to %d: %v", sig, pid, err)
-	}
+	mcptest.Signal(f.t, sig, pid)
 }
 
 // sound ends the agents and wants what must hold after every fault: no process

@@ -54,11 +54,7 @@ func (h *home) wantGone(pids ...int) {
 
 func (h *home) kill(sig syscall.Signal, pids ...int) {
 	h.t.Helper()
-	for _, pid := range pids {
-		if err := syscall.Kill(pid, sig); err != nil {
-			h.t.Fatal(err)
-		}
-	}
+	mcptest.Signal(h.t, sig, pids...)
 }
 
 // kinds are what servers start, with the number of processes.

@@ -75,11 +75,7 @@ func TestKill(t *testing.T) {
 				t.Parallel()
 				h := newHome(t)
 				agent, owner := eight(h, faults)
-				for _, pid := range victims(agent.PID(), owner) {
-					if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-						t.Fatal(err)
-					}
-				}
+				mcptest.Signal(t, syscall.SIGKILL, victims(agent.PID(), owner)...)
 				agent.Wait()
 				wantNone(t, owner)
 				if !mcptest.Eventually(func() bool { return gone(owner) }) {

@@ -32,16 +32,10 @@ func TestMB021Suspended(t *testing.T) {
 	for i := range 8 {
 		before[fmt.Sprint("s", i)] = pidOf(t, agent, fmt.Sprint("s", i))
 	}
-	signal := func(pid int, s syscall.Signal) {
-		t.Helper()
-		if err := syscall.Kill(pid, s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	signal(owner, syscall.SIGSTOP)
-	signal(before["s3"], syscall.SIGKILL)
+	mcptest.Signal(t, syscall.SIGSTOP, owner)
+	mcptest.Signal(t, syscall.SIGKILL, before["s3"])
 	time.Sleep(time.Second) // the subject: time passes that the gateway does not see
-	signal(owner, syscall.SIGCONT)
+	mcptest.Signal(t, syscall.SIGCONT, owner)
 	for i := range 8 {
 		server := fmt.Sprint("s", i)
 		if pid := pidOf(t, agent, server); (pid != before[server]) != (server == "s3") {

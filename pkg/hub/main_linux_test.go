@@ -235,9 +235,7 @@ func (k *kept) keeper() int { return k.Process.Pid }
 
 func (k *kept) signal(pid int, s syscall.Signal) {
 	k.t.Helper()
-	if err := syscall.Kill(pid, s); err != nil {
-		k.t.Fatal(err)
-	}
+	mcptest.Signal(k.t, s, pid)
 }
 
 // end waits for the keeper and gives its code, -1 when a signal ended it.

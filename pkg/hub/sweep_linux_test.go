@@ -76,9 +76,7 @@ func TestSweep(t *testing.T) {
 	}
 	gone, alive := dead(t), idle(t, "", nil)
 	stopped := idle(t, "", nil)
-	if err := syscall.Kill(stopped.PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	mcptest.Signal(t, syscall.SIGSTOP, stopped.PID)
 	waitState(t, stopped.PID, "T")
 	spared := map[string]proc.ID{}
 	for what, text := range map[string]string{
@@ -97,9 +95,7 @@ func TestSweep(t *testing.T) {
 		"a session of its own":   idle(t, gone.String()+".a-2", func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }),
 		"a process that stopped": idle(t, gone.String()+".a-3", nil),
 	}
-	if err := syscall.Kill(swept["a process that stopped"].PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	mcptest.Signal(t, syscall.SIGSTOP, swept["a process that stopped"].PID)
 	if _, left := Sweep(t.Context()); left != 0 {
 		t.Errorf("%d left", left)
 	}
