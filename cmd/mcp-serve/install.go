@@ -38,7 +38,11 @@ func install(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	place, err := hub.PlaceOf(dirs, cmdmain.Build())
+	placeOf := hub.PlaceOf
+	if c.Bool("dry-run") {
+		placeOf = hub.NamePlace
+	}
+	place, err := placeOf(dirs, cmdmain.Build())
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,8 @@ func fitRuntime(env *cmdmain.Env) (cancel func() bool) {
 // serve runs one session on standard input and output: through the hub, or by this
 // process and those below it.
 func serve(env *cmdmain.Env, c *cli.Context) error {
-	if args, _ := cmdmain.Positional(c); len(args) > 0 {
-		return cmdmain.Usagef("unexpected argument %q", args[0])
+	if err := cmdmain.NoVerb(c); err != nil {
+		return err
 	}
 	wait := c.Duration("list-wait")
 	if wait < 0 || wait > config.MaxListWait {

@@ -126,18 +126,36 @@ func needsVerb(action cli.ActionFunc, verbs []*cli.Command) cli.ActionFunc {
 		return action
 	}
 	return func(c *cli.Context) error {
-		names := make([]string, 0, len(verbs))
-		for _, v := range verbs {
-			if !v.Hidden {
-				names = append(names, v.Name)
-			}
-		}
 		args, _ := Positional(c)
 		if len(args) == 0 {
-			return Usagef("a command is needed: %s", list(names))
+			return Usagef("a command is needed: %s", list(names(verbs)))
 		}
-		return Usagef("unknown command %q%s", args[0], didYouMean(args[0], names, plain))
+		return unknownCommand(args[0], verbs)
 	}
+}
+
+func unknownCommand(word string, verbs []*cli.Command) error {
+	return Usagef("unknown command %q%s", word, didYouMean(word, names(verbs), plain))
+}
+
+// names are what verbs are called, hidden ones left out.
+func names(verbs []*cli.Command) []string {
+	var all []string
+	for _, v := range verbs {
+		if !v.Hidden {
+			all = append(all, v.Name)
+		}
+	}
+	return all
+}
+
+// NoVerb is nil where no argument stands, else the usage error of a command that
+// takes only its verbs: the first argument is none of them.
+func NoVerb(c *cli.Context) error {
+	if args, _ := Positional(c); len(args) > 0 {
+		return unknownCommand(args[0], c.App.Commands)
+	}
+	return nil
 }
 
 // Positional gives the arguments that are neither flags nor verbs, and the

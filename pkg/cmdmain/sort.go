@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"postern/pkg/config"
 )
 
 // commandLine is a command line in the order urfave/cli can read: at each
@@ -242,13 +244,8 @@ func join(names []string) string { return strings.Join(names, ", ") }
 // didYouMean is a half sentence that names the nearest known word as shown, or
 // "" when none is near.
 func didYouMean(word string, known []string, shown func(string) string) string {
-	best, limit := "", len(word)/3+1 // a slip for every three letters
-	for _, k := range known {
-		if d := editDistance(word, k); d < limit {
-			best, limit = k, d
-		}
-	}
-	if best == "" {
+	best := config.Nearest(word, known)
+	if best == "" || best == word {
 		return ""
 	}
 	return "; did you mean " + shown(best)
@@ -259,24 +256,3 @@ func plain(word string) string { return word }
 // DidYouMean is a half sentence that names the known word nearest to word, to
 // stand behind a message, or "" when none is near.
 func DidYouMean(word string, known []string) string { return didYouMean(word, known, plain) }
-
-// editDistance counts the insertions, deletions and replacements of bytes that
-// turn a into b. Both are words of a command line, so it stays small.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
-}

@@ -7,9 +7,10 @@ import "strings"
 func Nearest(word string, candidates []string) string { return nearest(word, candidates) }
 
 // nearest returns the candidate that word was probably meant to be, "" when
-// none is close: at most a third of the letters may differ, at most three.
+// none is close: at most a third of the letters may differ, at most three, case
+// and separators not counted.
 func nearest(word string, candidates []string) string {
-	best, bestAt := "", min(3, max(1, len(word)/3))+1
+	best, bestAt := "", min(3, len(word)/3)+1
 	if len(word) > 64 {
 		return ""
 	}

@@ -22,7 +22,7 @@ func TestCheckPattern(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"command", "args", "env", "env_file", "read_tools", "start_timeout", "allow"}
 	for word, want := range map[string]string{"comand": "command", "Command": "command", "envFile": "env_file", "agrs": "args", "start-timeout": "start_timeout",
-		"alow": "allow", "x": "", "completely": "", "readtool": "read_tools", strings.Repeat("a", 10000): ""} {
+		"alow": "allow", "x": "", "en": "", "completely": "", "readtool": "read_tools", strings.Repeat("a", 10000): ""} {
 		if got := nearest(word, known); got != want {
 			t.Errorf("%.20q: %q, want %q", word, got, want)
 		}

@@ -30,6 +30,12 @@ func PlaceOf(dirs state.Dirs, build string) (Place, error) {
 	if err := state.EnsureRuntime(dirs.Runtime); err != nil {
 		return Place{}, err
 	}
+	return NamePlace(dirs, build)
+}
+
+// NamePlace is PlaceOf without a look at the runtime directory: nothing is made,
+// and nothing there is to be believed. The error is a *PathError.
+func NamePlace(dirs state.Dirs, build string) (Place, error) {
 	name := family(dirs) + short(build)
 	p := Place{Dirs: dirs, Socket: filepath.Join(dirs.Runtime, name+".sock"), Lock: filepath.Join(dirs.Runtime, name+".lock")}
 	if len(p.Socket) > maxSocketPath {
