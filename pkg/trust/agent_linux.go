@@ -14,6 +14,11 @@ import (
 // gatewayName is the program whose parent is an agent.
 const gatewayName = "mcp-serve"
 
+// inits are the names of first processes that are no agents: they are above
+// everything, and become the parent of what loses its own. In a container the
+// first process may well be an agent.
+var inits = [...]string{"init", "systemd", "tini", "tini-static", "dumb-init", "docker-init", "catatonit", "s6-svscan", "runit", "runsvdir", "openrc-init"}
+
 // maxAncestors bounds the way up; no process list is as deep.
 const maxAncestors = 256
 
@@ -44,18 +49,18 @@ func notBelow(dirs state.Dirs, hosts []string, above []int) error {
 			continue
 		}
 		name := processName(parent)
-		if !slices.Contains(hosts, name) {
+		if !slices.Contains(hosts, name) && !(parent == 1 && slices.Contains(inits[:], name)) {
 			return &AgentTerminalError{PID: parent, Name: name}
 		}
 	}
 	return nil
 }
 
-// ancestors are the processes above pid, without the first of all.
+// ancestors are the processes above pid.
 func ancestors(pid int) (above []int) {
 	for range maxAncestors {
 		s, err := proc.Look(pid)
-		if err != nil || s.Parent <= 1 {
+		if err != nil || s.Parent < 1 {
 			return above
 		}
 		pid = s.Parent
@@ -69,7 +74,7 @@ func ancestors(pid int) (above []int) {
 func clientOf(pid int) (int, bool) {
 	for range maxAncestors {
 		s, err := proc.Look(pid)
-		if err != nil || s.Parent <= 1 {
+		if err != nil || s.Parent < 1 {
 			return 0, false
 		}
 		if !isGateway(s.Parent) {

@@ -111,6 +111,18 @@ func TestNotBelowAgent(t *testing.T) {
 	}
 }
 
+// An agent may be the first process of a container, which has no init of its own.
+func TestNotBelowFirstProcess(t *testing.T) {
+	own := []string{"-rpf", "--mount-proc"}
+	if out, err := exec.Command("unshare", append(own, "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no namespaces here: %v %s", err, out)
+	}
+	out, err := exec.Command("unshare", append(own, os.Args[0], "-test.run=^TestNotBelowAgent$", "-test.v")...).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestNotBelowAgent") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // below asks as a child of this process would.
 func below(dirs state.Dirs) error {
 	return notBelow(dirs, nil, append(ancestors(os.Getpid()), os.Getpid()))
