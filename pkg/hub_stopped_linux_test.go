@@ -66,7 +66,8 @@ func (s *shared) deaf() (a *mcptest.Agent, open func(), c *exec.Cmd) {
 		opened = true
 	}
 	a = mcptest.Connect(s.t, g, in)
-	s.t.Cleanup(func() { _ = c.Process.Kill(); open(); w.Close(); _ = c.Wait() })
+	// Closed before it is opened, so that who never read gets no half of a line now.
+	s.t.Cleanup(func() { _ = c.Process.Kill(); w.Close(); open(); _ = c.Wait() })
 	return a, open, c
 }
 
