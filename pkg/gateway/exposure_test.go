@@ -336,12 +336,13 @@ func TestSearchStartsNothing(t *testing.T) {
 // listed is told of as missing, with what would record its list, and neither search
 // nor describe nor a list starts it; a call does.
 func TestMissingListStartsNothing(t *testing.T) {
-	w := newWorld(t, exposing(", exposure: lazy"), map[string]string{"tools.json": manyTools(1, 10)})
+	yaml := strings.Replace(exposing(", exposure: lazy"), "policies:", "  slow: {command: $FAKE, args: [-fault, start-delay=300ms]}\npolicies:", 1)
+	w := newWorld(t, yaml, map[string]string{"tools.json": manyTools(1, 10)})
 	a := w.connect(Options{ListWait: -1})
 	a.Initialize()
 	a.Ask("tools/list", "")
-	want := []foundServer{{"fake", "missing", "ask the user to run: mcp-catalog refresh fake"}}
-	for _, args := range []string{`{}`, `{"query":"t0"}`, `{"server":"fake"}`} {
+	want := []foundServer{{"fake", "missing", "ask the user to run: mcp-catalog refresh fake"}, {"slow", "missing", "ask the user to run: mcp-catalog refresh slow"}}
+	for _, args := range []string{`{}`, `{"query":"t0"}`} {
 		if got := foundTools(t, a.Call("search_tools", args)); len(got.Tools) != 0 || !slices.Equal(got.Servers, want) {
 			t.Errorf("search_tools %s: %+v", args, got)
 		}
@@ -349,9 +350,13 @@ func TestMissingListStartsNothing(t *testing.T) {
 	if got := a.Call("describe_tool", `{"name":"fake__t0"}`); !bytes.Contains(got, []byte("was never listed")) {
 		t.Errorf("describe_tool: %s", got)
 	}
+	a.Call("call_tool", `{"name":"slow__echo"}`) // if fake were starting too it would be up before this answers
+	w.restart()
 	if n := len(mcptest.Events(t, w.path("events"), "start")); n != 0 {
 		t.Errorf("%d starts", n)
 	}
+	a = w.connect(Options{ListWait: -1})
+	a.Initialize()
 	a.Expect(a.Request("tools/call", mcptest.CallParams("call_tool", `{"name":"fake__t0"}`)))
 	if n := len(mcptest.Events(t, w.path("events"), "start")); n != 1 {
 		t.Errorf("%d starts for a call", n)
