@@ -48,8 +48,9 @@ func (w *world) refresh(ctx context.Context, s *Session, limit time.Duration, id
 	return got
 }
 
-// R66: a refresh records what each server lists and stops it; what failed keeps
-// its last good list, and what is not trusted or disabled starts nothing.
+// R66: a refresh starts the servers it names and no others, records what each lists
+// and stops it; what failed keeps its last good list, and what is not trusted or
+// disabled starts nothing.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)
@@ -82,6 +83,9 @@ func TestRefresh(t *testing.T) {
 	r := w.refresh(t.Context(), s, upstreamBound, "more")["more"]
 	if !slices.Equal(r.Change.Added, []string{"c"}) || !slices.Equal(r.Change.Removed, []string{"a"}) || !slices.Equal(r.Change.Changed, []string{"b"}) {
 		t.Errorf("change %+v", r.Change)
+	}
+	if n := w.starts(); n != 5 {
+		t.Errorf("%d processes for one server", n-4)
 	}
 	w.write("tools", "broken")
 	if r := w.refresh(t.Context(), s, upstreamBound, "more")["more"]; r.Err == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -331,6 +332,37 @@ func TestSearchStartsNothing(t *testing.T) {
 	}
 }
 
+// R64, R66: where nothing is to be discovered, a trusted server that was never
+// listed is told of as missing, with what would record its list, and neither search
+// nor describe nor a list starts it; a call does.
+func TestMissingListStartsNothing(t *testing.T) {
+	yaml := strings.Replace(exposing(", exposure: lazy"), "policies:", "  slow: {command: $FAKE, args: [-fault, start-delay=300ms]}\npolicies:", 1)
+	w := newWorld(t, yaml, map[string]string{"tools.json": manyTools(1, 10)})
+	a := w.connect(Options{ListWait: -1})
+	a.Initialize()
+	a.Ask("tools/list", "")
+	want := []foundServer{{"fake", "missing", "ask the user to run: mcp-catalog refresh fake"}, {"slow", "missing", "ask the user to run: mcp-catalog refresh slow"}}
+	for _, args := range []string{`{}`, `{"query":"t0"}`} {
+		if got := foundTools(t, a.Call("search_tools", args)); len(got.Tools) != 0 || !slices.Equal(got.Servers, want) {
+			t.Errorf("search_tools %s: %+v", args, got)
+		}
+	}
+	if got := a.Call("describe_tool", `{"name":"fake__t0"}`); !bytes.Contains(got, []byte("was never listed")) {
+		t.Errorf("describe_tool: %s", got)
+	}
+	a.Call("call_tool", `{"name":"slow__echo"}`) // if fake were starting too it would be up before this answers
+	w.restart()
+	if n := len(mcptest.Events(t, w.path("events"), "start")); n != 0 {
+		t.Errorf("%d starts", n)
+	}
+	a = w.connect(Options{ListWait: -1})
+	a.Initialize()
+	a.Expect(a.Request("tools/call", mcptest.CallParams("call_tool", `{"name":"fake__t0"}`)))
+	if n := len(mcptest.Events(t, w.path("events"), "start")); n != 1 {
+		t.Errorf("%d starts for a call", n)
+	}
+}
+
 // R64: what is found fits into a result; what does not is counted, and a schema
 // that is too large alone is named by its size.
 func TestSearchIsBounded(t *testing.T) {
@@ -367,8 +399,10 @@ type foundList struct {
 		SchemaBytes                                       int             `json:"schema_bytes"`
 	}
 	More    int
-	Servers []struct{ Server, Status, Remedy string }
+	Servers []foundServer
 }
+
+type foundServer struct{ Server, Status, Remedy string }
 
 // foundTools reads the answer of search_tools.
 func foundTools(t *testing.T, result []byte) (l foundList) {

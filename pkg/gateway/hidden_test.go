@@ -57,14 +57,14 @@ func TestDeniedToolsAreHiddenByEveryPath(t *testing.T) {
 	servers := "version: 1\nservers:\n  fake: {command: $FAKE, args: [-events, $WORK/events, -tools, $WORK/tools.json]%s}\n  open: {command: $FAKE, args: [-tools, $WORK/open.json]}\n"
 	for name, c := range map[string]struct {
 		server, policy string
-		level          string
+		level, reason  string
 	}{
-		"denied by name":     {"", `servers: ["*"], allow: [read, write], deny: ["fake/*sesame*"]`, "2"},
-		"not in tools":       {"", `servers: ["*"], allow: [read, write], tools: ["*/open_door"]`, "2"},
-		"not of an own tier": {", read_tools: [open_door], execute_tools: [open_sesame]", `servers: ["*"], allow: [read, write]`, "2"},
-		"above the level":    {", read_tools: [open_door]", `servers: ["*"], allow: [read, write]`, "1"},
-		"server not named":   {"", `servers: [open], allow: [read, write]`, "2"},
-		"denied command":     {"", `servers: ["*"], allow: [read, write], deny: ["exec:*tools.json*"]`, "2"},
+		"denied by name":     {"", `servers: ["*"], allow: [read, write], deny: ["fake/*sesame*"]`, "2", "denied_by"},
+		"not in tools":       {"", `servers: ["*"], allow: [read, write], tools: ["*/open_door"]`, "2", "not_permitted"},
+		"not of an own tier": {", read_tools: [open_door], execute_tools: [open_sesame]", `servers: ["*"], allow: [read, write]`, "2", "not_permitted"},
+		"above the level":    {", read_tools: [open_door]", `servers: ["*"], allow: [read, write]`, "1", "not_permitted"},
+		"server not named":   {"", `servers: [open], allow: [read, write]`, "2", "not_permitted"},
+		"denied command":     {"", `servers: ["*"], allow: [read, write], deny: ["exec:*tools.json*"]`, "2", "denied_by"},
 	} {
 		for _, mode := range []string{full, lazy} {
 			t.Run(name+" "+mode, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestDeniedToolsAreHiddenByEveryPath(t *testing.T) {
 				first := w.connect(Options{})
 				first.Initialize()
 				first.Ask("tools/list", "")
-				checkHidden(t, w.connect(Options{}))
+				checkHidden(t, w.connect(Options{}), c.reason)
 				for _, call := range mcptest.Events(t, w.path("events"), "call") {
 					t.Errorf("the server was called: %s", call.Data)
 				}
@@ -83,8 +83,9 @@ func TestDeniedToolsAreHiddenByEveryPath(t *testing.T) {
 	}
 }
 
-// checkHidden goes every path that an agent has and looks for the word.
-func checkHidden(t *testing.T, a *mcptest.Agent) {
+// checkHidden goes every path that an agent has and looks for the word; where the
+// tool is named it wants the refusal to have this reason.
+func checkHidden(t *testing.T, a *mcptest.Agent, reason string) {
 	t.Helper()
 	never := func(path string, answer []byte) {
 		if bytes.Contains(bytes.ToLower(answer), []byte("sesame")) {
@@ -113,8 +114,8 @@ func checkHidden(t *testing.T, a *mcptest.Agent) {
 		"call_tool": a.Expect(a.Request("tools/call", mcptest.CallParams("call_tool", `{"name":"fake__open_sesame","arguments":{}}`))).Raw,
 		"direct":    a.Expect(a.Request("tools/call", mcptest.CallParams("fake__open_sesame", `{}`))).Raw,
 	} {
-		if !bytes.Contains(line, []byte(`"policy_denied"`)) {
-			t.Errorf("%s: %s", path, line)
+		if !bytes.Contains(line, []byte(`"policy_denied"`)) || !bytes.Contains(line, []byte(`"reason":"`+reason+`"`)) {
+			t.Errorf("%s, want %s: %s", path, reason, line)
 		}
 		for _, word := range about {
 			if bytes.Contains(line, word) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -18,17 +19,22 @@ import (
 // asClient names the socket that a second process of this test connects to.
 const asClient = "POSTERN_TEST_CONNECT"
 
-// R81: who runs as another user is not listened to, even where the folder would let
-// it come.
-func TestPeerOfAnotherUser(t *testing.T) {
-	if path := os.Getenv(asClient); path != "" {
-		conn, err := net.Dial("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, conn) // until it is closed
-		return
+// visit is what the second process does: it sends a ping and prints what comes
+// until the connection is closed.
+func visit(t *testing.T, path string) {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	_ = conn.SetDeadline(time.Now().Add(mcptest.Bound))
+	_, _ = io.WriteString(conn, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n") // to one who may not listen
+	_ = conn.(*net.UnixConn).CloseWrite()
+	_, _ = io.Copy(os.Stdout, conn)
+}
+
+// visitor is that process, not started yet, of a user.
+func visitor(t *testing.T, uid uint32, socket string) *exec.Cmd {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can start a process of another user")
 	}
@@ -36,24 +42,43 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	program := filepath.Join(dir, "test")
+	self, err := os.ReadFile("/proc/self/exe")
+	if err == nil { // whatever the umask is
+		err = errors.Join(os.WriteFile(program, self, 0o700), os.Chmod(program, 0o755), os.Chmod(dir, 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(program, "-test.run=^TestPeerOfAnotherUser$")
+	c.Dir, c.Env = dir, []string{asClient + "=" + socket}
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	return c
+}
+
+// R81: who runs as another user is told apart by the socket itself.
+func TestPeerOfAnotherUser(t *testing.T) {
+	if path := os.Getenv(asClient); path != "" {
+		visit(t, path)
+		return
+	}
+	dir, err := os.MkdirTemp("", "peer-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer os.RemoveAll(dir)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"})
+	socket := filepath.Join(dir, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	self, err := os.ReadFile("/proc/self/exe")
-	if err == nil {
-		err = errors.Join(os.WriteFile(filepath.Join(dir, "test"), self, 0o700),
-			os.Chmod(filepath.Join(dir, "test"), 0o755), os.Chmod(dir, 0o755), os.Chmod(filepath.Join(dir, "s"), 0o666)) // whatever the umask is
-	}
-	if err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(socket, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	for uid, refused := range map[uint32]bool{0: false, 65534: true} {
-		c := exec.Command(filepath.Join(dir, "test"), "-test.run=^TestPeerOfAnotherUser$")
-		c.Dir, c.Env = dir, []string{asClient + "=" + filepath.Join(dir, "s")}
-		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		c := visitor(t, uid, socket)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +94,25 @@ func TestPeerOfAnotherUser(t *testing.T) {
 		conn.Close()
 		if err := c.Wait(); err != nil {
 			t.Errorf("user %d: %v", uid, err)
+		}
+	}
+}
+
+// R81: the hub answers its own user and nobody else, even where the folder would
+// let others come.
+func TestHubHearsItsOwnUser(t *testing.T) {
+	dirs := scratch(t)
+	h := startHub(t, dirs, "0")
+	if err := errors.Join(os.Chmod(filepath.Dir(dirs.Runtime), 0o755), os.Chmod(dirs.Runtime, 0o755), os.Chmod(h.place.Socket, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for uid, heard := range map[uint32]bool{0: true, 65534: false} {
+		out, err := visitor(t, uid, h.place.Socket).CombinedOutput()
+		if err != nil {
+			t.Fatalf("user %d: %v\n%s", uid, err, out)
+		}
+		if strings.Contains(string(out), `"id":1`) != heard {
+			t.Errorf("user %d was told %s", uid, out)
 		}
 	}
 }

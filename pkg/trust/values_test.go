@@ -61,6 +61,25 @@ func TestBadEnvFile(t *testing.T) {
 	}
 }
 
+// C30: references are expanded in the command, the arguments, the variables and the
+// directory alike, and nothing else of a text is touched.
+func TestExpandedEverywhere(t *testing.T) {
+	w := newWorld(t)
+	w.env.Hub = append(w.env.Hub, "BIN="+w.project, "SUB=tools", "KEY=a b")
+	mine := w.user("${BIN}/srv.sh")
+	mine.Args, mine.CWD = []string{"--key=${KEY}$$", "${SUB}${SUB}"}, "${BIN}/${SUB}"
+	mine.Env = []config.EnvVar{{Name: "AUTH", Value: "Bearer ${KEY}"}}
+	a, err := Check(w.records(), mine, w.env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := a.Launch()
+	if err != nil || l.Path != w.path("srv.sh") || l.Dir != w.path("tools") || !slices.Equal(l.Args, []string{"--key=a b$", "toolstools"}) ||
+		!slices.Contains(l.Env, "AUTH=Bearer a b") {
+		t.Errorf("launch is %+v, %v", l, err)
+	}
+}
+
 // C5: the user's own env_file is believed only when nobody else can write it.
 func TestUserEnvFile(t *testing.T) {
 	w := newWorld(t)
