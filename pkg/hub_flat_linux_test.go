@@ -106,7 +106,8 @@ func TestHubSessionsFlat(t *testing.T) {
 	s.kill(h.owner, syscall.SIGQUIT) // makes the hub tell its goroutines, and die
 	s.wantGone(h.owner)
 	_ = c.Wait()
-	if n := strings.Count(said.String(), "\ngoroutine "); n == 0 || n > 40 {
+	// The last sessions, eight at a time, may not have let go of theirs.
+	if n := strings.Count(said.String(), "\ngoroutine "); n == 0 || n > 100 {
 		t.Errorf("%d goroutines:\n%.20000s", n, said.String())
 	} else {
 		t.Logf("%d goroutines", n)
