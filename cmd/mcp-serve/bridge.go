@@ -97,11 +97,8 @@ func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
 	defer time.AfterFunc(bridgeStart, func() { debug.SetGCPercent(bridgeGCPercent) }).Stop()
 	var since time.Time // when there was a hub last
 	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
-		Hello: hello,
-		Lookup: func(name string) (string, bool) {
-			value := env.Getenv(name)
-			return value, value != ""
-		},
+		Hello:  hello,
+		Lookup: env.LookupEnv,
 		Reach: func(ctx context.Context) (net.Conn, error) {
 			if !since.IsZero() && place.StoppedSince(since) {
 				return nil, hub.ErrStopped

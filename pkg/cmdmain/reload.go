@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
-	"strings"
 
 	"postern/pkg/config"
 	"postern/pkg/hub"
@@ -28,14 +26,4 @@ func (e *Env) ReloadHub(dirs state.Dirs) {
 	if err != nil && !errors.As(err, &nobody) && e.Ctx.Err() == nil {
 		e.Sayf("a hub that is up may notice the change later: %v", err)
 	}
-}
-
-// LookupEnv is a variable of the environment, and whether it is there.
-func (e *Env) LookupEnv(name string) (value string, found bool) {
-	for _, pair := range slices.Backward(e.Environ) {
-		if value, found = strings.CutPrefix(pair, name+"="); found {
-			return value, true
-		}
-	}
-	return "", false
 }
