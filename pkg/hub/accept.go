@@ -93,7 +93,7 @@ func (h *shared) greet(conn *net.UnixConn, full bool) {
 		h.retired(conn)
 	case full:
 		if o.order != nil || o.hello != nil { // MCP has no word for it
-			h.refuse(conn, &RemoteError{Word: WordOverload, Exit: exitUnavailable,
+			h.refuse(conn, &RemoteError{Word: wordOverload, Exit: exitUnavailable,
 				Message: fmt.Sprintf("the hub has %d connections, and takes no more until some of them end", h.most)})
 		}
 	case o.order != nil:

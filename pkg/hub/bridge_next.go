@@ -70,7 +70,7 @@ func (b *bridge) next(ctx context.Context) (*link, error) {
 			return nil, nil
 		case errors.Is(err, ErrStopped):
 			return nil, b.stay(ctx)
-		case errors.As(err, &refused) && refused.Word != WordRetiring:
+		case errors.As(err, &refused) && refused.Word != wordRetiring:
 			return nil, refused
 		}
 		why = "no hub can be used: " + err.Error()

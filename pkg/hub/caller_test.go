@@ -140,7 +140,7 @@ func TestSlowAnswer(t *testing.T) {
 func TestLostWords(t *testing.T) {
 	for say, want := range map[string]string{
 		"":                  "the hub went away before it answered",
-		string(Stopped()):   "the hub was stopped before it answered",
+		stoppedLine + "\n":  "the hub was stopped before it answered",
 		`{"jsonrpc":"2.0",`: "the hub went away before it answered",
 	} {
 		conn, s := dialScripted(t)
@@ -330,7 +330,7 @@ func TestCallerLost(t *testing.T) { // R74
 	other, old := dialScripted(t)
 	old.play(func() { old.line(); old.say(`{"postern":1,"error":{"word":"retiring","message":"later","exit":6}}`) })
 	var refused *RemoteError
-	if _, err := OpenCaller(t.Context(), other, Hello{Kind: KindCall}, none, nil); !errors.As(err, &refused) || refused.Word != WordRetiring {
+	if _, err := OpenCaller(t.Context(), other, Hello{Kind: KindCall}, none, nil); !errors.As(err, &refused) || refused.Word != wordRetiring {
 		t.Error(err)
 	}
 }

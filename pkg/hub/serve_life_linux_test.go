@@ -53,7 +53,7 @@ func TestOneWinner(t *testing.T) {
 			t.Fatalf("%d hubs", living())
 		}
 		session(t, winner.place).ping()
-		if unlock, err := try(winner.place.Lock); unlock != nil || err != nil {
+		if unlock, err := try(winner.place.lockFile()); unlock != nil || err != nil {
 			t.Errorf("a hub does not hold its lock, %v", err)
 		}
 		if err := winner.Process.Kill(); err != nil {
@@ -256,7 +256,7 @@ func TestLeftInTheQueue(t *testing.T) {
 	h.accept(l)
 	for _, c := range waiting {
 		var refused *RemoteError
-		if _, err := c.hello(Hello{Kind: KindBridge}); !errors.As(err, &refused) || refused.Word != WordRetiring {
+		if _, err := c.hello(Hello{Kind: KindBridge}); !errors.As(err, &refused) || refused.Word != wordRetiring {
 			t.Errorf("it is told %v", err)
 		}
 	}
@@ -333,7 +333,7 @@ func TestStartWhileRetiring(t *testing.T) {
 				return json.RawMessage("{}"), nil
 			},
 		}}
-		if _, err := theirs.Write(Order{Verb: VerbStart, Name: "wiki"}.Line()); err != nil {
+		if _, err := theirs.Write(order{Verb: VerbStart, Name: "wiki"}.line()); err != nil {
 			t.Fatal(err)
 		}
 		h.greet(ours, false)
