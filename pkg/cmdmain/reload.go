@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/hub"
 	"postern/pkg/state"
@@ -18,7 +19,7 @@ func (e *Env) ReloadHub(dirs state.Dirs) {
 	defer cancel()
 	conns, err := hub.DialAll(ctx, dirs)
 	for _, conn := range conns {
-		if _, failed := hub.Control(ctx, conn, hub.VerbReload, ""); failed != nil {
+		if _, failed := hub.Control(ctx, conn, call.VerbReload, ""); failed != nil {
 			err = failed
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"postern/pkg/config"
@@ -73,6 +74,19 @@ func (h *shared) admit(conn *net.UnixConn) {
 		delete(h.open, conn)
 		h.mu.Unlock()
 	})
+}
+
+// hear serves one connection, whatever becomes of it; one of a full hub is told.
+func (h *shared) hear(conn *net.UnixConn, full bool) {
+	defer conn.Close()
+	defer func() {
+		if v := recover(); v != nil { // R26
+			h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
+		}
+	}()
+	if checkPeer(conn) == nil {
+		h.greet(conn, full)
+	}
 }
 
 // greet reads how a connection begins and serves what it is, or says that it does

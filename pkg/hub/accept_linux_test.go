@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 )
@@ -78,7 +79,7 @@ func TestFullHubSaysSo(t *testing.T) {
 	if _, err := connect().hello(Hello{Kind: KindBridge, NoProject: true}); !errors.As(err, &refused) || refused.Word != wordOverload || refused.Exit != exitUnavailable {
 		t.Errorf("to a hello: %v", err)
 	}
-	if _, err := Control(t.Context(), connect(), VerbStatus, ""); !errors.As(err, &refused) || refused.Word != wordOverload || refused.Message == "" {
+	if _, err := Control(t.Context(), connect(), call.VerbStatus, ""); !errors.As(err, &refused) || refused.Word != wordOverload || refused.Message == "" {
 		t.Errorf("to an order: %v", err)
 	}
 	stdin, agent := io.Pipe()

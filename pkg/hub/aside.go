@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -60,18 +59,5 @@ func (r *aside) close() {
 	if r != nil {
 		r.listener.Close()
 		_ = os.Remove(r.path)
-	}
-}
-
-// hear serves one connection, whatever becomes of it; one of a full hub is told.
-func (h *shared) hear(conn *net.UnixConn, full bool) {
-	defer conn.Close()
-	defer func() {
-		if v := recover(); v != nil { // R26
-			h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
-		}
-	}()
-	if checkPeer(conn) == nil {
-		h.greet(conn, full)
 	}
 }

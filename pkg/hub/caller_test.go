@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/calllog"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
@@ -188,7 +189,7 @@ func TestControl(t *testing.T) { // R81
 				}
 				s.say(c.answer)
 			})
-			got, err := Control(t.Context(), conn, VerbKill, "s")
+			got, err := Control(t.Context(), conn, call.VerbKill, "s")
 			if string(got) != c.want || !c.is(err) {
 				t.Errorf("%s %v", got, err)
 			}
@@ -201,14 +202,14 @@ func TestControlLost(t *testing.T) {
 	conn, s := dialScripted(t)
 	s.play(func() { s.line(); s.conn.Close() })
 	var lost *LostError
-	if _, err := Control(t.Context(), conn, VerbStatus, ""); !errors.As(err, &lost) {
+	if _, err := Control(t.Context(), conn, call.VerbStatus, ""); !errors.As(err, &lost) {
 		t.Error(err)
 	}
 	other, slow := dialScripted(t)
 	late := errors.New("late")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	slow.play(func() { slow.line(); cancel(late) })
-	if _, err := Control(ctx, other, VerbStatus, ""); !errors.Is(err, late) {
+	if _, err := Control(ctx, other, call.VerbStatus, ""); !errors.Is(err, late) {
 		t.Error(err)
 	}
 }

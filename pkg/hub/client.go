@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/wire"
 )
@@ -102,7 +103,7 @@ func Control(ctx context.Context, conn net.Conn, verb, name string) (json.RawMes
 		return nil, lost(ctx, err)
 	}
 	result, err := parseResult(line)
-	if verb == VerbStop && err == nil && conn.SetReadDeadline(time.Now().Add(config.HubStop)) == nil {
+	if verb == call.VerbStop && err == nil && conn.SetReadDeadline(time.Now().Add(config.HubStop)) == nil {
 		_, _ = io.Copy(io.Discard, conn) // it ends with them
 	}
 	return result, err

@@ -165,8 +165,8 @@ func (h *shared) goodbye(conn *net.UnixConn) {
 // order carries out a control verb. A hub that takes no new session leaves it to the
 // one that does to start a server: it would be there twice.
 func (h *shared) order(conn *net.UnixConn, o order) {
-	if o.Verb == VerbStart && h.replaced() {
-		o.Verb = VerbRelease
+	if o.Verb == call.VerbStart && h.replaced() {
+		o.Verb = call.VerbRelease
 	}
 	result, err := h.o.Control(o.Verb, o.Name, o.ClientPID)
 	if err != nil {
@@ -177,10 +177,10 @@ func (h *shared) order(conn *net.UnixConn, o order) {
 		Result json.RawMessage `json:"result"`
 	}{result}))
 	switch o.Verb {
-	case VerbStop:
+	case call.VerbStop:
 		h.o.Place.markStopped()
 		h.stop(conn)
-	case VerbReload:
+	case call.VerbReload:
 		h.note() // of how long it stays
 	}
 }

@@ -69,16 +69,9 @@ func (v values) line() []byte {
 	return line(v)
 }
 
-// Verbs of control.
-const (
-	VerbStatus, VerbKill, VerbStart, VerbRestart = call.VerbStatus, call.VerbKill, call.VerbStart, call.VerbRestart
-	VerbStop, VerbReload, VerbRefresh            = call.VerbStop, call.VerbReload, call.VerbRefresh
-	VerbRelease                                  = call.VerbRelease
-)
-
 // order is one control verb, the only line of its connection.
 type order struct {
-	Verb      string `json:"verb"`
+	Verb      string `json:"verb"`           // call.VerbStatus and the like
 	Name      string `json:"name,omitempty"` // of the server
 	ClientPID int    `json:"client_pid,omitempty"`
 }

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"postern/pkg/call"
 )
 
 // The lines of version 1 are what this build writes, and it reads them as that.
@@ -35,7 +37,7 @@ func TestWireFixtures(t *testing.T) {
 			t.Errorf("%s is read as %+v, %v", want, o.hello, err)
 		}
 	}
-	for _, order := range []order{{Verb: VerbKill, Name: "wiki", ClientPID: 123}, {Verb: VerbStatus}} {
+	for _, order := range []order{{Verb: call.VerbKill, Name: "wiki", ClientPID: 123}, {Verb: call.VerbStatus}} {
 		want := next()
 		if got := order.line(); !bytes.Equal(got, want) {
 			t.Errorf("written %s, not %s", got, want)

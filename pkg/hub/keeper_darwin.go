@@ -17,14 +17,6 @@ const lookEvery = 50 * time.Millisecond
 
 func adopt() error { return nil }
 
-func executable() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
-
 func settle() {}
 
 // ownDescriptors lists what this process has open.

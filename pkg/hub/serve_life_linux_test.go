@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 	"postern/pkg/state"
@@ -324,7 +325,7 @@ func TestPlainWhileRetiring(t *testing.T) {
 // R23: of the hubs that an upgrade leaves there the one that takes new sessions starts
 // a server; those that only finish theirs take the brake back.
 func TestStartWhileRetiring(t *testing.T) {
-	for retiring, want := range map[bool]string{false: VerbStart, true: VerbRelease} {
+	for retiring, want := range map[bool]string{false: call.VerbStart, true: call.VerbRelease} {
 		ours, theirs := pair(t)
 		var got []string
 		h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: retiring, orphan: true, o: ServeOptions{
@@ -333,7 +334,7 @@ func TestStartWhileRetiring(t *testing.T) {
 				return json.RawMessage("{}"), nil
 			},
 		}}
-		if _, err := theirs.Write(order{Verb: VerbStart, Name: "wiki"}.line()); err != nil {
+		if _, err := theirs.Write(order{Verb: call.VerbStart, Name: "wiki"}.line()); err != nil {
 			t.Fatal(err)
 		}
 		h.greet(ours, false)

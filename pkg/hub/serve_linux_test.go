@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 )
@@ -249,10 +250,10 @@ func TestOrders(t *testing.T) {
 	h := startHub(t, scratch(t), "0")
 	s := session(t, h.place)
 	for order, want := range map[order]string{
-		{Verb: VerbStatus}:             `"sessions":[{`,
-		{Verb: VerbReload}:             `"sessions":1`,
-		{Verb: "sing"}:                 `"word":"invalid_arguments"`,
-		{Verb: VerbKill, Name: "none"}: `"error":{"word":"`,
+		{Verb: call.VerbStatus}:             `"sessions":[{`,
+		{Verb: call.VerbReload}:             `"sessions":1`,
+		{Verb: "sing"}:                      `"word":"invalid_arguments"`,
+		{Verb: call.VerbKill, Name: "none"}: `"error":{"word":"`,
 	} {
 		c := connectTo(t, h.place)
 		c.send(string(order.line()))
@@ -269,7 +270,7 @@ func TestStopAndEnd(t *testing.T) {
 	dirs := scratch(t)
 	h := startHub(t, dirs, "0")
 	s := session(t, h.place)
-	if _, err := Control(t.Context(), connectTo(t, h.place), VerbStop, ""); err != nil {
+	if _, err := Control(t.Context(), connectTo(t, h.place), call.VerbStop, ""); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.line(); !isStopped([]byte(got)) || s.line() != "" {
@@ -314,7 +315,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		wg.Go(s.ping) // ends with the answer
 	}
 	wg.Wait()
-	if _, err := Control(t.Context(), connectTo(t, h.place), VerbStop, ""); err != nil {
+	if _, err := Control(t.Context(), connectTo(t, h.place), call.VerbStop, ""); err != nil {
 		t.Fatal(err)
 	}
 	if code := h.code(); code != 0 {
