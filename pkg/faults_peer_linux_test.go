@@ -66,7 +66,7 @@ func memory(pid int) int {
 func TestFaultAgentReadsLate(t *testing.T) {
 	f := newFault(t, "a [] queue: 128")
 	a, open, owner, wait := f.deafAgent()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a.BeginInitialize()
 	ids := map[string]bool{}
 	for range 24 {
 		ids[f.ask(a, "a__big", `,"bytes":1048576`)] = true
@@ -94,7 +94,7 @@ func TestFaultAgentReadsLate(t *testing.T) {
 func TestFaultAgentNeverReads(t *testing.T) {
 	f := newFault(t, "a [-fault, grandchild=session]")
 	a, _, _, wait := f.deafAgent()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a.BeginInitialize()
 	for range 4 {
 		f.ask(a, "a__big", `,"bytes":1048576`)
 	}
@@ -334,7 +334,7 @@ func TestFaultAgentFloods(t *testing.T) {
 func TestFaultAgentFloodsUnread(t *testing.T) {
 	f := newFault(t, "a")
 	a, open, owner, wait := f.deafAgent()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a.BeginInitialize()
 	sent := make(chan struct{})
 	stop := make(chan struct{})
 	go func() { // ends when told to, and then with the pipe

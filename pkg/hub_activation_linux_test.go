@@ -80,7 +80,7 @@ func TestHubActivated(t *testing.T) {
 	m := installed(s)
 	for range 2 {
 		one := mcptest.Start(t, s.command("mcp-serve"))
-		hello := one.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+		hello := one.BeginInitialize()
 		ended := m.begin() // as somebody connects
 		if a := one.Expect(hello); a.Error.Ok() {
 			t.Fatalf("%s", a.Raw)

@@ -15,7 +15,7 @@ import (
 func TestHubStopFullPipe(t *testing.T) {
 	s := newShared(t, "s [] queue: 128")
 	slow, open, _ := s.deaf()
-	slow.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	slow.BeginInitialize()
 	slow.Notify("notifications/initialized", "")
 	var ids []string
 	for range 12 {

@@ -24,7 +24,7 @@ func TestHubStopped(t *testing.T) {
 		open = append(open, s.ask(one, "s__echo", ""))
 	}
 	two := mcptest.Start(t, s.command("mcp-serve"))
-	hello := two.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	hello := two.BeginInitialize()
 	time.Sleep(time.Second) // the subject: time passes that the hub does not see
 	s.kill(h.owner, syscall.SIGCONT)
 	s.kill(h.keeper, syscall.SIGCONT)
@@ -78,7 +78,7 @@ func TestHubFullPipes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShared(t, "s [] queue: 128", "other")
 			slow, open, c := s.deaf()
-			slow.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+			slow.BeginInitialize()
 			slow.Notify("notifications/initialized", "")
 			var ids []string
 			for range 24 {
@@ -121,7 +121,7 @@ func TestHubFullPipes(t *testing.T) {
 func TestHubAgentNeverReads(t *testing.T) {
 	s := newShared(t, "own [] shared: false")
 	a, _, c := s.deaf()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a.BeginInitialize()
 	a.Notify("notifications/initialized", "")
 	for range 4 {
 		s.ask(a, "own__big", `,"bytes":1048576`)
