@@ -26,6 +26,9 @@ func installed(s *shared) *systemd {
 	units := s.run0("mcp-serve", "install", "--dry-run")
 	_, path, _ := strings.Cut(units, "\nListenStream=")
 	path, _, _ = strings.Cut(path, "\n")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // as DirectoryMode says
+		s.t.Fatal(err)
+	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		s.t.Fatal(err)
