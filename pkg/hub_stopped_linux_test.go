@@ -1,8 +1,6 @@
 package pkg
 
 import (
-	"io"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -42,32 +40,6 @@ func TestHubStopped(t *testing.T) {
 		}
 	}
 	s.stop(one, two)
-}
-
-// deaf is a bridge whose agent reads nothing until the gate opens.
-func (s *shared) deaf() (a *mcptest.Agent, open func(), c *exec.Cmd) {
-	s.t.Helper()
-	c = s.command("mcp-serve")
-	in, err := c.StdinPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	out, w := io.Pipe()
-	c.Stdout = w
-	if err := c.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	g := &gate{out, make(chan struct{})}
-	opened := false
-	open = func() {
-		if !opened {
-			close(g.open)
-		}
-		opened = true
-	}
-	a = mcptest.Connect(s.t, g, in)
-	s.t.Cleanup(func() { _ = c.Process.Kill(); open(); w.Close(); _ = c.Wait() })
-	return a, open, c
 }
 
 // An agent that reads nothing, and a bridge that is stopped, while results for
