@@ -128,8 +128,7 @@ func (c *Caller) hear(m wire.Message) {
 	}
 }
 
-// ask has the agent answer a question. There are no more of them at a time than a
-// hub lets a session have.
+// ask has the agent answer a question; maxAsked at a time are.
 func (c *Caller) ask(ctx context.Context, m wire.Message) {
 	if m.Method == "ping" {
 		_ = c.write(stamped(nil, newRow(), wire.ResultLine(m.IDBytes(), []byte("{}")))) // the next read tells

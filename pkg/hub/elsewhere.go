@@ -48,8 +48,8 @@ type Keeper struct{}
 // Attach returns nil: no process has a keeper here.
 func Attach() *Leash { return nil }
 
-// Start is not possible here: errors.ErrUnsupported.
-func Start(Options) (*Keeper, error) { return nil, errors.ErrUnsupported }
+// StartKeeper is not possible here: errors.ErrUnsupported.
+func StartKeeper(KeeperOptions) (*Keeper, error) { return nil, errors.ErrUnsupported }
 
 // Wait is never reached.
 func (*Keeper) Wait(bool) End { return End{} }

@@ -17,7 +17,7 @@ const lookEvery = 50 * time.Millisecond
 
 func adopt() error { return nil }
 
-func settle() {}
+func takeName() {}
 
 // ownDescriptors lists what this process has open.
 const ownDescriptors = "/dev/fd"

@@ -47,7 +47,7 @@ func NamePlace(dirs state.Dirs, build string) (Place, error) {
 // project, whose programs could put another socket there (C5).
 func (p Place) Outside(project string) error { return state.CheckRuntime(p.Dirs.Runtime, project) }
 
-// socketSuffix ends the name of a socket that sessions are taken on, retiredSuffix
+// socketSuffix ends the name of a socket on which sessions are taken, retiredSuffix
 // that of a hub that takes none any more.
 const socketSuffix, retiredSuffix = ".sock", ".old"
 
