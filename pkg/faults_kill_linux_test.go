@@ -109,7 +109,7 @@ func TestFaultKilledAtAnyMoment(t *testing.T) {
 	r := rand.New(rand.NewSource(2))
 	for i := range 16 {
 		a := mcptest.Start(t, f.command("mcp-serve"))
-		a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+		a.BeginInitialize()
 		a.Request("tools/list", "")
 		f.ask(a, "a__echo", "")
 		f.ask(a, "b__slow", `,"ms":5`)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -27,10 +28,10 @@ func (g *gate) Read(p []byte) (int, error) {
 	return g.Reader.Read(p)
 }
 
-// deafAgent is mcp-serve with an agent that reads nothing until the gate opens.
-func (f *fault) deafAgent() (a *mcptest.Agent, open func(), owner int, wait func() error) {
+// deaf is mcp-serve with an agent that reads nothing until the gate opens.
+func (f *fault) deaf() (a *mcptest.Agent, open func(), c *exec.Cmd) {
 	f.t.Helper()
-	c := f.command("mcp-serve")
+	c = f.command("mcp-serve")
 	in, err := c.StdinPipe()
 	if err != nil {
 		f.t.Fatal(err)
@@ -50,8 +51,10 @@ func (f *fault) deafAgent() (a *mcptest.Agent, open func(), owner int, wait func
 		}
 		opened = true
 	}
-	f.t.Cleanup(func() { open(); _ = c.Process.Kill() })
-	return mcptest.Connect(f.t, g, in), open, mcptest.Below(f.t, c.Process.Pid), c.Wait
+	a = mcptest.Connect(f.t, g, in)
+	// Closed before it is opened, so that who never read gets no half of a line now.
+	f.t.Cleanup(func() { _ = c.Process.Kill(); out.Close(); open(); _ = c.Wait() })
+	return a, open, c
 }
 
 // memory is the resident memory of a process in KiB.
@@ -65,8 +68,9 @@ func memory(pid int) int {
 // it loses none of them, and no server waits for it (R6).
 func TestFaultAgentReadsLate(t *testing.T) {
 	f := newFault(t, "a [] queue: 128")
-	a, open, owner, wait := f.deafAgent()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a, open, c := f.deaf()
+	owner := mcptest.Below(t, c.Process.Pid)
+	a.BeginInitialize()
 	ids := map[string]bool{}
 	for range 24 {
 		ids[f.ask(a, "a__big", `,"bytes":1048576`)] = true
@@ -84,7 +88,7 @@ func TestFaultAgentReadsLate(t *testing.T) {
 	}
 	f.call(a, "a__echo", "")
 	a.Hangup()
-	if err := wait(); err != nil {
+	if err := c.Wait(); err != nil {
 		t.Error(err)
 	}
 	f.wantRows(f.sound(), map[string]int{"ok": 25})
@@ -93,8 +97,8 @@ func TestFaultAgentReadsLate(t *testing.T) {
 // An agent that never reads does not keep mcp-serve from ending.
 func TestFaultAgentNeverReads(t *testing.T) {
 	f := newFault(t, "a [-fault, grandchild=session]")
-	a, _, _, wait := f.deafAgent()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a, _, c := f.deaf()
+	a.BeginInitialize()
 	for range 4 {
 		f.ask(a, "a__big", `,"bytes":1048576`)
 	}
@@ -102,7 +106,7 @@ func TestFaultAgentNeverReads(t *testing.T) {
 	a.Hangup()
 	f.within(9*time.Second, "the end", func() {
 		ended := make(chan error, 1)
-		go func() { ended <- wait() }() // ends with the process
+		go func() { ended <- c.Wait() }() // ends with the process
 		select {
 		case <-ended:
 		case <-time.After(mcptest.Bound):
@@ -333,8 +337,9 @@ func TestFaultAgentFloods(t *testing.T) {
 // costs a bounded amount of memory.
 func TestFaultAgentFloodsUnread(t *testing.T) {
 	f := newFault(t, "a")
-	a, open, owner, wait := f.deafAgent()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a, open, c := f.deaf()
+	owner := mcptest.Below(t, c.Process.Pid)
+	a.BeginInitialize()
 	sent := make(chan struct{})
 	stop := make(chan struct{})
 	go func() { // ends when told to, and then with the pipe
@@ -356,7 +361,7 @@ func TestFaultAgentFloodsUnread(t *testing.T) {
 	close(stop)
 	a.Hangup()
 	open()
-	_ = wait() // fails where the machine is too slow to take the last answers in time
+	_ = c.Wait() // fails where the machine is too slow to take the last answers in time
 	<-sent
 	f.sound()
 }

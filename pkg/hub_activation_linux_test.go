@@ -26,6 +26,9 @@ func installed(s *shared) *systemd {
 	units := s.run0("mcp-serve", "install", "--dry-run")
 	_, path, _ := strings.Cut(units, "\nListenStream=")
 	path, _, _ = strings.Cut(path, "\n")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // as DirectoryMode says
+		s.t.Fatal(err)
+	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		s.t.Fatal(err)
@@ -80,7 +83,7 @@ func TestHubActivated(t *testing.T) {
 	m := installed(s)
 	for range 2 {
 		one := mcptest.Start(t, s.command("mcp-serve"))
-		hello := one.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+		hello := one.BeginInitialize()
 		ended := m.begin() // as somebody connects
 		if a := one.Expect(hello); a.Error.Ok() {
 			t.Fatalf("%s", a.Raw)

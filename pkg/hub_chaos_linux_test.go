@@ -109,7 +109,7 @@ func TestHubLostUnread(t *testing.T) {
 	h := s.theHub()
 	s.fault.stop(h.owner)
 	two := mcptest.Start(t, s.command("mcp-serve"))
-	hello := two.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	hello := two.BeginInitialize()
 	list, call := one.Request("tools/list", ""), s.ask(one, "s__echo", "")
 	s.kill(h.owner, syscall.SIGKILL)
 	if m := two.Expect(hello); m.Error.Ok() {

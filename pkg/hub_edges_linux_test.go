@@ -1,7 +1,9 @@
 package pkg
 
 import (
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 func TestHubStopFullPipe(t *testing.T) {
 	s := newShared(t, "s [] queue: 128")
 	slow, open, _ := s.deaf()
-	slow.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	slow.BeginInitialize()
 	slow.Notify("notifications/initialized", "")
 	var ids []string
 	for range 12 {
@@ -67,4 +69,19 @@ func TestHubDirectoryWithoutText(t *testing.T) {
 		}
 	}
 	s.nothingLeft()
+}
+
+// C30: a variable that the agent has is there, an empty one as well, with a hub as
+// without.
+func TestHubEmptyVariable(t *testing.T) {
+	s := newShared(t, `asks [] env: {WHOSE: "${WHO}"}, agent_env: [WHO]`)
+	for _, args := range [][]string{nil, {"--no-hub"}} {
+		c := s.command("mcp-serve", args...)
+		c.Env = append(slices.Clone(s.env), "WHO=")
+		a := mcptest.Start(t, c)
+		a.Initialize()
+		has(t, fmt.Sprint(args), s.call(a, "asks__env", ""), `"WHOSE":""`)
+		a.Close()
+	}
+	s.stop()
 }

@@ -1,8 +1,6 @@
 package pkg
 
 import (
-	"io"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +22,7 @@ func TestHubStopped(t *testing.T) {
 		open = append(open, s.ask(one, "s__echo", ""))
 	}
 	two := mcptest.Start(t, s.command("mcp-serve"))
-	hello := two.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	hello := two.BeginInitialize()
 	time.Sleep(time.Second) // the subject: time passes that the hub does not see
 	s.kill(h.owner, syscall.SIGCONT)
 	s.kill(h.keeper, syscall.SIGCONT)
@@ -44,33 +42,6 @@ func TestHubStopped(t *testing.T) {
 	s.stop(one, two)
 }
 
-// deaf is a bridge whose agent reads nothing until the gate opens.
-func (s *shared) deaf() (a *mcptest.Agent, open func(), c *exec.Cmd) {
-	s.t.Helper()
-	c = s.command("mcp-serve")
-	in, err := c.StdinPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	out, w := io.Pipe()
-	c.Stdout = w
-	if err := c.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	g := &gate{out, make(chan struct{})}
-	opened := false
-	open = func() {
-		if !opened {
-			close(g.open)
-		}
-		opened = true
-	}
-	a = mcptest.Connect(s.t, g, in)
-	// Closed before it is opened, so that who never read gets no half of a line now.
-	s.t.Cleanup(func() { _ = c.Process.Kill(); w.Close(); open(); _ = c.Wait() })
-	return a, open, c
-}
-
 // An agent that reads nothing, and a bridge that is stopped, while results for
 // them come: other sessions do not notice, the hub's memory is bounded, and in the
 // end they get everything once (R6).
@@ -79,7 +50,7 @@ func TestHubFullPipes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newShared(t, "s [] queue: 128", "other")
 			slow, open, c := s.deaf()
-			slow.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+			slow.BeginInitialize()
 			slow.Notify("notifications/initialized", "")
 			var ids []string
 			for range 24 {
@@ -122,7 +93,7 @@ func TestHubFullPipes(t *testing.T) {
 func TestHubAgentNeverReads(t *testing.T) {
 	s := newShared(t, "own [] shared: false")
 	a, _, c := s.deaf()
-	a.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+	a.BeginInitialize()
 	a.Notify("notifications/initialized", "")
 	for range 4 {
 		s.ask(a, "own__big", `,"bytes":1048576`)

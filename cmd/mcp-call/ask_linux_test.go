@@ -28,7 +28,7 @@ type talk struct {
 func newTalk(t *testing.T) *talk {
 	t.Helper()
 	k := &talk{t: t, done: make(chan struct{})}
-	k.outer, k.inner = newTerminal(t)
+	k.outer, k.inner = mcptest.Terminal(t)
 	go func() { // ends when the command has ended and inner is closed
 		defer close(k.done)
 		for buf := make([]byte, 4096); ; {

@@ -19,7 +19,6 @@ import (
 	"github.com/tidwall/gjson"
 
 	"postern/pkg/cmdmain/cmdtest"
-	"postern/pkg/hub"
 	"postern/pkg/mcptest"
 	"postern/pkg/state"
 	"postern/pkg/wire"
@@ -56,33 +55,27 @@ func (h *home) getenv(name string) string {
 	return ""
 }
 
+func (h *home) dirs() state.Dirs {
+	h.t.Helper()
+	dirs, err := state.Locate(h.getenv)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return dirs
+}
+
 // A hub that takes connections and answers nothing is asked once, and for no longer
 // than a hello takes: then the command does the work itself, and says why (K7).
 func TestSilentHub(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, map[string]string{"fake": ""})
-	dirs, err := state.Locate(h.getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	place, err := hub.PlaceOf(dirs, "silent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", place.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(place.Socket, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	l := cmdtest.FakeHub(t, h.dirs(), nil)
 	p := h.start(nil, nil, "fake", "echo", "a=1")
 	if code := p.end(); code != 0 || p.stderr.String() != "mcp-call: no hub is used: the hub does not answer\n" {
 		t.Errorf("%d: %s", code, &p.stderr)
 	}
 	asked := 0
-	for ; l.(*net.UnixListener).SetDeadline(time.Now().Add(10*time.Millisecond)) == nil; asked++ {
+	for ; l.SetDeadline(time.Now().Add(10*time.Millisecond)) == nil; asked++ {
 		conn, err := l.Accept()
 		if err != nil {
 			break
@@ -98,34 +91,12 @@ func TestSilentHub(t *testing.T) {
 func TestFullHub(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, map[string]string{"fake": ""})
-	dirs, err := state.Locate(h.getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	place, err := hub.PlaceOf(dirs, "full")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", place.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(place.Socket, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	go func() { // ends with l
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			if _, err = bufio.NewReader(conn).ReadString('\n'); err == nil {
-				_, _ = io.WriteString(conn, `{"postern":1,"error":{"word":"overload","message":"the hub is full","exit":6}}`+"\n")
-			}
-			conn.Close()
+	cmdtest.FakeHub(t, h.dirs(), func(conn net.Conn) {
+		defer conn.Close()
+		if _, err := bufio.NewReader(conn).ReadString('\n'); err == nil {
+			_, _ = io.WriteString(conn, `{"postern":1,"error":{"word":"overload","message":"the hub is full","exit":6}}`+"\n")
 		}
-	}()
+	})
 	p := h.start(nil, nil, "fake", "echo", "a=1")
 	if code := p.end(); code != 0 || p.stderr.String() != "mcp-call: no hub is used: the hub is full\n" {
 		t.Errorf("%d: %s", code, &p.stderr)

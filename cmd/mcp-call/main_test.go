@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,10 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"postern/pkg/cmdmain/cmdtest"
-	"postern/pkg/config"
 	"postern/pkg/mcptest"
-	"postern/pkg/state"
-	"postern/pkg/trust"
 )
 
 func TestMain(m *testing.M) {
@@ -56,7 +52,7 @@ func scripts(t *testing.T, dir string, hub func(*testscript.Env) error) {
 			return hub != nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": code, "approve": approve, "sent": sent, "events": events, "replace": replaceText, "binary": binary, "soon": cmdtest.Soon,
+			"code": code, "approve": cmdtest.Approve, "sent": sent, "events": events, "replace": cmdtest.Replace, "binary": binary, "soon": cmdtest.Soon,
 		},
 	})
 }
@@ -75,24 +71,6 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("it ended with %d, want %d", got, want)
 	}
-}
-
-// approve PROJECT SERVER records that the server may start.
-func approve(ts *testscript.TestScript, _ bool, args []string) {
-	dirs, err := state.Locate(ts.Getenv)
-	ts.Check(err)
-	project := ts.MkAbs(args[0])
-	srv := config.Load(config.LoadOptions{Dirs: dirs, Project: project}).Server(args[1])
-	if srv == nil {
-		ts.Fatalf("%s declares no server %s", project, args[1])
-	}
-	records, err := trust.NewStore(dirs).Records(project)
-	ts.Check(err)
-	env := []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
-	d := trust.Describe(records, srv, &trust.Environ{Hub: env, Agent: env})
-	rec, err := d.Approval(config.ClassExecute, d.CodeVariables, "")
-	ts.Check(err)
-	ts.Check(trust.Allow(context.Background(), dirs, rec))
 }
 
 // sent ARGUMENTS compares what the last call brought to the server that writes
@@ -126,16 +104,6 @@ func events(ts *testscript.TestScript, _ bool, args []string) {
 	if strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%s happened %d times:\n%s", args[0], n, data)
 	}
-}
-
-// replace OLD NEW FILE edits a file, as a person would.
-func replaceText(ts *testscript.TestScript, _ bool, args []string) {
-	file := ts.MkAbs(args[2])
-	text := ts.ReadFile(file)
-	if !strings.Contains(text, args[0]) {
-		ts.Fatalf("%s does not contain %q", args[2], args[0])
-	}
-	ts.Check(os.WriteFile(file, []byte(strings.ReplaceAll(text, args[0], args[1])), 0o600))
 }
 
 // binary FILE writes a file that is no text.

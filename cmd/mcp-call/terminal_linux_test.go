@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"postern/pkg/mcptest"
 )
 
 // screen is a pseudo-terminal and what was shown on it.
@@ -18,31 +19,9 @@ type screen struct {
 	done         chan struct{}
 }
 
-// newTerminal is a pseudo-terminal: the person's end and the command's.
-func newTerminal(t *testing.T) (outer, inner *os.File) {
-	t.Helper()
-	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	t.Cleanup(func() { _ = outer.Close() })
-	if err := unix.IoctlSetPointerInt(int(outer.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(outer.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inner, err = os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	return outer, inner
-}
-
 func newScreen(t *testing.T) *screen {
 	t.Helper()
-	outer, inner := newTerminal(t)
+	outer, inner := mcptest.Terminal(t)
 	s := &screen{outer: outer, inner: inner, done: make(chan struct{})}
 	go func() { // ends when the command has ended and inner is closed
 		defer close(s.done)

@@ -5,8 +5,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"io"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,9 +16,7 @@ import (
 
 	"postern/pkg/cmdmain"
 	"postern/pkg/cmdmain/cmdtest"
-	"postern/pkg/hub"
 	"postern/pkg/mcptest"
-	"postern/pkg/state"
 )
 
 // TestScriptsThroughHub runs those scripts once more with a hub up in which it makes
@@ -33,37 +31,18 @@ func TestScriptsThroughHub(t *testing.T) {
 	}, "hub", "script/add.txtar", "script/enable.txtar", "script/literal.txtar", "script/rm.txtar", "script/sharing.txtar", "script/test.txtar", "script/trust.txtar")
 }
 
+// welcome is what a hub answers to a hello.
+const welcome = `{"postern":1,"session":"x"}` + "\n"
+
 // A hub that answers the hello and no more is not waited for: the command lists the
 // servers itself, and says why.
 func TestSilentHub(t *testing.T) {
-	run, err := os.MkdirTemp("", "run-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(run)
-	dirs := state.Dirs{Config: t.TempDir(), State: t.TempDir(), Cache: t.TempDir(), Runtime: run}
-	where, err := hub.PlaceOf(dirs, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", where.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(where.Socket, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	go func() { // ends with the listener
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer conn.Close()
-			_, _ = conn.Write([]byte(`{"postern":1,"session":"x"}` + "\n"))
-		}
-	}()
+	dirs := cmdtest.Dirs(t)
+	cmdtest.FakeHub(t, dirs, func(conn net.Conn) {
+		_, _ = conn.Write([]byte(welcome))
+		_, _ = io.Copy(io.Discard, conn)
+		conn.Close()
+	})
 	var said strings.Builder
 	ctx, cancel := context.WithTimeout(t.Context(), mcptest.Bound)
 	defer cancel()
@@ -81,18 +60,7 @@ func TestSilentHub(t *testing.T) {
 func TestRefreshBesideSilentHub(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	where, err := hub.PlaceOf(h.dirs(), "silent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", where.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(where.Socket, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	cmdtest.FakeHub(t, h.dirs(), nil)
 	out, err := h.command("refresh").CombinedOutput()
 	if err != nil || string(out) != "mcp-catalog: no hub is used: the hub does not answer\n" {
 		t.Errorf("%v: %s", err, out)
@@ -102,35 +70,14 @@ func TestRefreshBesideSilentHub(t *testing.T) {
 // A hub answers the hello before it has the session, and asks sessions which servers
 // of a project there are: nothing is asked of it before the session answers.
 func TestHubHasSession(t *testing.T) {
-	run, err := os.MkdirTemp("", "run-") // short: paths of sockets have 108 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(run)
-	dirs := state.Dirs{Config: t.TempDir(), State: t.TempDir(), Cache: t.TempDir(), Runtime: run}
-	where, err := hub.PlaceOf(dirs, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", where.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(where.Socket, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dirs := cmdtest.Dirs(t)
 	answered := make(chan bool, 1)
-	go func() { // ends with the script, or at the deadline
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
+	cmdtest.FakeHub(t, dirs, func(conn net.Conn) {
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(mcptest.Bound))
 		lines := bufio.NewReader(conn)
 		_, _ = lines.ReadString('\n')
-		_, _ = conn.Write([]byte(`{"postern":1,"session":"x"}` + "\n"))
+		_, _ = conn.Write([]byte(welcome))
 		for {
 			line, err := lines.ReadString('\n')
 			if err != nil {
@@ -142,7 +89,7 @@ func TestHubHasSession(t *testing.T) {
 				_, _ = conn.Write([]byte(`{"jsonrpc":"2.0","id":"` + id + `","result":{}}` + "\n"))
 			}
 		}
-	}()
+	})
 	p := (&place{&cmdmain.Env{Getenv: func(string) string { return "" }}, dirs, ""})
 	h := p.env.HubLister(t.Context(), p.dirs, p.project)
 	if h == nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,10 +12,7 @@ import (
 
 	"postern/pkg/cmdmain"
 	"postern/pkg/cmdmain/cmdtest"
-	"postern/pkg/config"
 	"postern/pkg/mcptest"
-	"postern/pkg/state"
-	"postern/pkg/trust"
 )
 
 func TestMain(m *testing.M) {
@@ -70,31 +66,9 @@ func scripts(t *testing.T, hub func(*testscript.Env) error, names ...string) {
 			return hub != nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"approve": approve, "age": ageCatalogs, "field": field, "replace": replaceText, "soon": cmdtest.Soon,
+			"approve": cmdtest.Approve, "age": ageCatalogs, "field": field, "replace": cmdtest.Replace, "soon": cmdtest.Soon,
 		},
 	})
-}
-
-func dirsOf(ts *testscript.TestScript) state.Dirs {
-	dirs, err := state.Locate(ts.Getenv)
-	ts.Check(err)
-	return dirs
-}
-
-// approve PROJECT SERVER records that the server may start.
-func approve(ts *testscript.TestScript, _ bool, args []string) {
-	dirs, project := dirsOf(ts), ts.MkAbs(args[0])
-	srv := config.Load(config.LoadOptions{Dirs: dirs, Project: project}).Server(args[1])
-	if srv == nil {
-		ts.Fatalf("%s declares no server %s", project, args[1])
-	}
-	records, err := trust.NewStore(dirs).Records(project)
-	ts.Check(err)
-	env := []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
-	d := trust.Describe(records, srv, &trust.Environ{Hub: env, Agent: env})
-	rec, err := d.Approval(config.ClassExecute, d.CodeVariables, "")
-	ts.Check(err)
-	ts.Check(trust.Allow(context.Background(), dirs, rec))
 }
 
 // age DATE dates every recorded catalog.
@@ -137,14 +111,4 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	ts.Fatalf("there is no row of %s", args[0])
-}
-
-// replaceText OLD NEW FILE edits a file, as a person would.
-func replaceText(ts *testscript.TestScript, _ bool, args []string) {
-	file := ts.MkAbs(args[2])
-	text := ts.ReadFile(file)
-	if !strings.Contains(text, args[0]) {
-		ts.Fatalf("%s does not contain %q", args[2], args[0])
-	}
-	ts.Check(os.WriteFile(file, []byte(strings.ReplaceAll(text, args[0], args[1])), 0o600))
 }

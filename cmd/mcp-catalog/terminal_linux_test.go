@@ -5,11 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"postern/pkg/mcptest"
 )
 
 // onTerminal runs the command with standard output and error on one, and gives
@@ -17,22 +16,7 @@ import (
 func (h *home) onTerminal(args ...string) string {
 	t := h.t
 	t.Helper()
-	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	defer outer.Close()
-	if err := unix.IoctlSetPointerInt(int(outer.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(outer.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inner, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
+	outer, inner := mcptest.Terminal(t)
 	cmd := h.command(args...)
 	cmd.Stdout, cmd.Stderr = inner, inner
 	var shown bytes.Buffer
@@ -41,7 +25,7 @@ func (h *home) onTerminal(args ...string) string {
 		defer close(done)
 		_, _ = shown.ReadFrom(outer)
 	}()
-	err = cmd.Run()
+	err := cmd.Run()
 	_ = inner.Close()
 	<-done
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() < 0) {

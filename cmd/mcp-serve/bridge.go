@@ -73,10 +73,7 @@ func told(env *cmdmain.Env, err error) (served bool, _ error) {
 
 // hello is what the hub is told of the session.
 func hello(env *cmdmain.Env, c *cli.Context, project string, wait time.Duration) hub.Hello {
-	dir, err := os.Getwd()
-	if err != nil {
-		dir = "" // it was removed: servers of this session run where shared ones do
-	}
+	dir, _ := os.Getwd() // "" where it was removed: servers of this session run where shared ones do
 	return hub.Hello{
 		Kind: hub.KindBridge, Version: cmdmain.Version(), Dir: dir, Project: project, NoProject: project == "",
 		Policy: c.String("policy"), Only: c.String("only"), Exposure: c.String("exposure"),
@@ -97,11 +94,8 @@ func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
 	defer time.AfterFunc(bridgeStart, func() { debug.SetGCPercent(bridgeGCPercent) }).Stop()
 	var since time.Time // when there was a hub last
 	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
-		Hello: hello,
-		Lookup: func(name string) (string, bool) {
-			value := env.Getenv(name)
-			return value, value != ""
-		},
+		Hello:  hello,
+		Lookup: env.LookupEnv,
 		Reach: func(ctx context.Context) (net.Conn, error) {
 			if !since.IsZero() && place.StoppedSince(since) {
 				return nil, hub.ErrStopped

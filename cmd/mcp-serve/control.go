@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 	"github.com/urfave/cli/v2"
 
+	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/hub"
@@ -37,12 +38,12 @@ func controlVerbs(env *cmdmain.Env) []*cli.Command {
 	}
 	return []*cli.Command{
 		statusVerb(env),
-		on(hub.VerbKill, "ENDED", "stop a server and keep it stopped",
+		on(call.VerbKill, "ENDED", "stop a server and keep it stopped",
 			"Ends the server NAME with everything it started, for all sessions. Calls to it fail, and it\n"+
 				"stays down until `start`, or until the hub ends."),
-		on(hub.VerbStart, "UP", "start a server now",
+		on(call.VerbStart, "UP", "start a server now",
 			"Takes back `kill` and connects to the server NAME at once. A disabled server stays down."),
-		on(hub.VerbRestart, "UP", "stop a server and start it again",
+		on(call.VerbRestart, "UP", "stop a server and start it again",
 			"Calls under way of the server NAME fail; its sessions go on with the new one."),
 		stopVerb(env),
 		reloadVerb(env),
@@ -51,7 +52,7 @@ func controlVerbs(env *cmdmain.Env) []*cli.Command {
 
 func stopVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
-		Name: hub.VerbStop, Usage: "end the hub and all servers", Flags: cmdmain.ListFlags(),
+		Name: call.VerbStop, Usage: "end the hub and all servers", Flags: cmdmain.ListFlags(),
 		Description: "Calls under way fail; it returns when the servers are gone. The agents' sessions stay,\n" +
 			"without servers, and start no other hub until the agent connects anew. Where no hub is\n" +
 			"up there is nothing to do.",
@@ -59,7 +60,7 @@ func stopVerb(env *cmdmain.Env) *cli.Command {
 			if _, err := cmdmain.Exactly(c); err != nil {
 				return err
 			}
-			err := act(env, c, hub.VerbStop, "", "SESSIONS")
+			err := act(env, c, call.VerbStop, "", "SESSIONS")
 			var nobody *hub.NoHubError
 			if errors.As(err, &nobody) {
 				env.Sayf("%v", nobody)
@@ -72,7 +73,7 @@ func stopVerb(env *cmdmain.Env) *cli.Command {
 
 func reloadVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
-		Name: hub.VerbReload, Usage: "have the hub read the configuration now", Flags: cmdmain.ListFlags(),
+		Name: call.VerbReload, Usage: "have the hub read the configuration now", Flags: cmdmain.ListFlags(),
 		Description: "It looks by itself when a call comes, at most once a second. With reload it also reads secrets,\n" +
 			"env_files and the places of executables again; a server for which one is another ends with\n" +
 			"its last call and starts with the next. What is wrong in the files is said, and the command\n" +
@@ -89,7 +90,7 @@ func reload(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	results, err := order(env, c, hub.VerbReload, "")
+	results, err := order(env, c, call.VerbReload, "")
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func order(env *cmdmain.Env, c *cli.Context, verb, name string) (results []json.
 		return nil, err
 	}
 	limit := &slowHubError{verb, config.ControlWait}
-	if verb == hub.VerbStatus {
+	if verb == call.VerbStatus {
 		limit.wait = config.StatusWait
 	}
 	ctx, cancel := context.WithTimeoutCause(c.Context, limit.wait, limit)
@@ -187,7 +188,7 @@ type slowHubError struct {
 
 func (e *slowHubError) Error() string {
 	text := fmt.Sprintf("the hub did not answer %s within %s; it may be suspended", e.verb, e.wait)
-	if e.verb != hub.VerbStatus {
+	if e.verb != call.VerbStatus {
 		text += ", and it may still do it"
 	}
 	return text

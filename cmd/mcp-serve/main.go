@@ -34,9 +34,10 @@ until the agent connects anew.
 
 With --no-hub the session is served by this process, with servers of its own.
 So it is also where nothing is declared; where the runtime directory cannot be
-believed, or the hub not started; below another postern; and where this process
-is confined (it may gain no privileges, or lives in a user namespace of its
-own) and no hub is up. All but the first and the third are said once.
+believed, the hub not started, or the path of the directory or the project not
+told to it, being no UTF-8; below another postern; and where this process is
+confined (it may gain no privileges, or lives in a user namespace of its own) and
+no hub is up. All but the first and the third are said once.
 
 Whatever starts servers, a hub as well, is two processes on Linux and macOS: the
 one that was started looks after a second one, which does the work, and after

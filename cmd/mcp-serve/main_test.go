@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"postern/pkg/cmdmain/cmdtest"
-	"postern/pkg/hub"
 	"postern/pkg/mcptest"
-	"postern/pkg/state"
 )
 
 func TestMain(m *testing.M) {
@@ -30,21 +27,5 @@ func TestScripts(t *testing.T) {
 		e.Setenv("FAKE", fake)
 		e.Setenv("GORACE", mcptest.NoRaceSleep)
 		return mcptest.Own(e.WorkDir)
-	}, Cmds: map[string]func(*testscript.TestScript, bool, []string){"answers": answers, "soon": cmdtest.Soon}})
-}
-
-// answers waits until a hub answers.
-func answers(ts *testscript.TestScript, _ bool, _ []string) {
-	dirs, err := state.Locate(ts.Getenv)
-	ts.Check(err)
-	up := mcptest.Eventually(func() bool {
-		conn, err := hub.DialAny(context.Background(), dirs)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
-	if !up {
-		ts.Fatalf("no hub answers")
-	}
+	}, Cmds: map[string]func(*testscript.TestScript, bool, []string){"answers": cmdtest.Answers, "soon": cmdtest.Soon}})
 }

@@ -120,10 +120,7 @@ func session(env *cmdmain.Env, c *cli.Context, wait time.Duration) error {
 		return err
 	}
 	defer host.Close()
-	dir, err := os.Getwd()
-	if err != nil {
-		dir = "" // it was removed: servers of this session run where shared ones do
-	}
+	dir, _ := os.Getwd() // "" where it was removed: servers of this session run where shared ones do
 	err = gateway.New(host, cmdmain.Version()).Serve(env.Ctx, in, out, gateway.Options{
 		Project: project, Policy: c.String("policy"), ClientPID: env.ParentPID(), ListWait: wait,
 		Exposure: c.String("exposure"), Only: c.String("only"), Dir: dir,

@@ -11,13 +11,12 @@ import (
 
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
-	"postern/pkg/hub"
 	"postern/pkg/pool"
 )
 
 func statusVerb(env *cmdmain.Env) *cli.Command {
 	return &cli.Command{
-		Name: hub.VerbStatus, Usage: "show the hub, its sessions and its servers", Flags: cmdmain.ListFlags(),
+		Name: call.VerbStatus, Usage: "show the hub, its sessions and its servers", Flags: cmdmain.ListFlags(),
 		Description: "A row for the hub, one for each session and one for each server that runs or could: what it\n" +
 			"does, its process, since when, and what is amiss: mistakes in the configuration, restarts, a\n" +
 			"circuit that is open, noise, the last error. Other servers are in `mcp-catalog servers`. Ends\n" +
@@ -56,7 +55,7 @@ func status(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	results, err := order(env, c, hub.VerbStatus, "")
+	results, err := order(env, c, call.VerbStatus, "")
 	if err != nil {
 		return err
 	}

@@ -2,18 +2,15 @@ package main
 
 import (
 	"bytes"
-	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"postern/pkg/call"
 	"postern/pkg/cmdmain"
+	"postern/pkg/cmdmain/cmdtest"
 	"postern/pkg/config"
-	"postern/pkg/hub"
 	"postern/pkg/pool"
-	"postern/pkg/state"
 )
 
 func TestNotes(t *testing.T) {
@@ -34,33 +31,16 @@ func TestNotes(t *testing.T) {
 // before that.
 func TestStatusOfSilentHub(t *testing.T) {
 	t.Parallel()
-	run, err := os.MkdirTemp("", "run-") // short: paths of sockets have 108 bytes
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(run)
-	dirs := map[string]string{"POSTERN_CONFIG_DIR": t.TempDir(), "POSTERN_STATE_DIR": t.TempDir(), "POSTERN_CACHE_DIR": t.TempDir(), "POSTERN_RUNTIME_DIR": run}
-	getenv := func(name string) string { return dirs[name] }
-	located, err := state.Locate(getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	place, err := hub.PlaceOf(located, "silent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", place.Socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(place.Socket, 0o600); err != nil {
-		t.Fatal(err)
+	dirs := cmdtest.Dirs(t)
+	cmdtest.FakeHub(t, dirs, nil)
+	environ := map[string]string{
+		"POSTERN_CONFIG_DIR": dirs.Config, "POSTERN_STATE_DIR": dirs.State, "POSTERN_CACHE_DIR": dirs.Cache, "POSTERN_RUNTIME_DIR": dirs.Runtime,
 	}
 	var out, said bytes.Buffer
 	begin := time.Now()
 	exit := cmdmain.Run(&cmdmain.Env{
-		Name: "mcp-serve", Ctx: t.Context(), Args: []string{"status"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said, Getenv: getenv,
+		Name: "mcp-serve", Ctx: t.Context(), Args: []string{"status"}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said,
+		Getenv: func(name string) string { return environ[name] },
 	}, app)
 	want := "mcp-serve: still waiting for the hub's answer to status: it is busy with that, or it is suspended\n" +
 		"mcp-serve: the hub did not answer status within 10s; it may be suspended\n"

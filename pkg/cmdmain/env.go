@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,6 +44,16 @@ type Env struct {
 }
 
 func (e *Env) verb() string { return strings.Join(append([]string{e.Name}, e.path...), " ") }
+
+// LookupEnv is a variable of the environment, and whether it is there.
+func (e *Env) LookupEnv(name string) (value string, found bool) {
+	for _, pair := range slices.Backward(e.Environ) {
+		if value, found = strings.CutPrefix(pair, name+"="); found {
+			return value, true
+		}
+	}
+	return "", false
+}
 
 // IsTerminal tells whether stream, one of Env's three, is a terminal.
 func (e *Env) IsTerminal(stream any) bool {

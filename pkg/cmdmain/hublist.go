@@ -124,7 +124,7 @@ func (h *HubLister) list(ctx context.Context, s *call.Server, limit time.Duratio
 func (h *HubLister) ask(ctx context.Context, id string) *call.Refusal {
 	conn, err := hub.DialAny(ctx, h.dirs)
 	if err == nil {
-		_, err = hub.Control(ctx, conn, hub.VerbRefresh, id)
+		_, err = hub.Control(ctx, conn, call.VerbRefresh, id)
 	}
 	var over *call.Refusal
 	var refused *hub.RemoteError

@@ -33,7 +33,7 @@ func (e *Env) Keep(do func() error) error {
 		if err := e.Ctx.Err(); err != nil {
 			return err
 		}
-		keeper, err := hub.Start(hub.Options{
+		keeper, err := hub.StartKeeper(hub.KeeperOptions{
 			Args: append([]string{os.Args[0]}, e.Args...), Environ: e.Environ, Terminal: e.onTerminal(),
 		})
 		if err == nil {

@@ -64,27 +64,9 @@ func TestKeepInProcess(t *testing.T) {
 // at once at the second.
 func TestKeepInterrupt(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		p := start(t, nil, "kept", "wait")
-		p.line(t, "mcp-test: ready")
-		if err := p.cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-		p.line(t, "mcp-test: cleaned up")
-		p.line(t, "mcp-test: interrupted")
-		if code := p.code(t); code != 130 {
-			t.Errorf("%v: ended with %d", sig, code)
-		}
+		start(t, nil, "kept", "wait").interrupted(t, sig)
 	}
-	p := start(t, nil, "kept", "stuck")
-	for range 2 {
-		p.line(t, "mcp-test: ready")
-		if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if code := p.code(t); code != 130 {
-		t.Errorf("ended with %d", code)
-	}
+	start(t, nil, "kept", "stuck").endedAtOnce(t, syscall.SIGINT)
 }
 
 // MB-184: who has no HOME, as services do, gets the home of the account for

@@ -13,20 +13,7 @@ import (
 // its columns; later rows stream, so that a long table needs no memory.
 const tableSample = 200
 
-// OutputFlags are -o with the given formats, and --json where json is one.
-func OutputFlags(formats ...string) []cli.Flag {
-	flags := []cli.Flag{&cli.StringFlag{
-		Name: "output", Aliases: []string{"o"}, Usage: "write `FORMAT`: " + list(formats),
-	}}
-	for _, f := range formats {
-		if f == "json" {
-			flags = append(flags, &cli.BoolFlag{Name: "json", Usage: "the same as -o json"})
-		}
-	}
-	return flags
-}
-
-// Output is the format asked for with OutputFlags, "" when none was; anything
+// Output is the format asked for with -o and --json, "" when none was; anything
 // but formats is a usage error.
 func Output(c *cli.Context, formats ...string) (string, error) {
 	format := c.String("output")
@@ -48,7 +35,12 @@ func Output(c *cli.Context, formats ...string) (string, error) {
 }
 
 // ListFlags are the output flags of every command that prints a list.
-func ListFlags() []cli.Flag { return OutputFlags("table", "json", "jsonl") }
+func ListFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write `FORMAT`: table, json or jsonl"},
+		&cli.BoolFlag{Name: "json", Usage: "the same as -o json"},
+	}
+}
 
 // List prints rows: as a table on a terminal, else as JSON lines, or as
 // ListFlags say. Not for concurrent use. Close flushes it.

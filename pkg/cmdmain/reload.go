@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
-	"strings"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/hub"
 	"postern/pkg/state"
@@ -20,7 +19,7 @@ func (e *Env) ReloadHub(dirs state.Dirs) {
 	defer cancel()
 	conns, err := hub.DialAll(ctx, dirs)
 	for _, conn := range conns {
-		if _, failed := hub.Control(ctx, conn, hub.VerbReload, ""); failed != nil {
+		if _, failed := hub.Control(ctx, conn, call.VerbReload, ""); failed != nil {
 			err = failed
 		}
 	}
@@ -28,14 +27,4 @@ func (e *Env) ReloadHub(dirs state.Dirs) {
 	if err != nil && !errors.As(err, &nobody) && e.Ctx.Err() == nil {
 		e.Sayf("a hub that is up may notice the change later: %v", err)
 	}
-}
-
-// LookupEnv is a variable of the environment, and whether it is there.
-func (e *Env) LookupEnv(name string) (value string, found bool) {
-	for _, pair := range slices.Backward(e.Environ) {
-		if value, found = strings.CutPrefix(pair, name+"="); found {
-			return value, true
-		}
-	}
-	return "", false
 }

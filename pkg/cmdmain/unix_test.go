@@ -68,26 +68,38 @@ func (p *process) code(t *testing.T) int {
 func TestInterrupt(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
-			p := start(t, nil, "wait")
-			p.line(t, "mcp-test: ready")
-			if err := p.cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
-			p.line(t, "mcp-test: cleaned up")
-			p.line(t, "mcp-test: interrupted")
-			if code := p.code(t); code != 130 {
-				t.Errorf("ended with %d, want 130", code)
-			}
+			start(t, nil, "wait").interrupted(t, sig)
 		})
+	}
+}
+
+// interrupted wants the command to clean up and end with 130 at the last of these.
+func (p *process) interrupted(t *testing.T, signals ...syscall.Signal) {
+	t.Helper()
+	p.line(t, "mcp-test: ready")
+	for _, sig := range signals {
+		if err := p.cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.line(t, "mcp-test: cleaned up")
+	p.line(t, "mcp-test: interrupted")
+	if code := p.code(t); code != 130 {
+		t.Errorf("ended with %d, want 130", code)
 	}
 }
 
 // K4: the second signal ends the process at once, without clean-up.
 func TestSecondInterrupt(t *testing.T) {
-	p := start(t, nil, "stuck")
+	start(t, nil, "stuck").endedAtOnce(t, syscall.SIGTERM)
+}
+
+// endedAtOnce wants the second signal to end the command, which does not clean up.
+func (p *process) endedAtOnce(t *testing.T, sig syscall.Signal) {
+	t.Helper()
 	for range 2 {
 		p.line(t, "mcp-test: ready")
-		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		if err := p.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,18 +122,7 @@ func TestIgnoredSignalStaysIgnored(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd, bufio.NewReader(pipe)}
-	p.line(t, "mcp-test: ready")
-	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT} {
-		if err := cmd.Process.Signal(sig); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.line(t, "mcp-test: cleaned up")
-	p.line(t, "mcp-test: interrupted")
-	if code := p.code(t); code != 130 {
-		t.Errorf("ended with %d, want 130", code)
-	}
+	(&process{cmd, bufio.NewReader(pipe)}).interrupted(t, syscall.SIGHUP, syscall.SIGINT)
 }
 
 // K2: when the reader of standard output goes, the command cleans up and ends

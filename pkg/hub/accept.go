@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"postern/pkg/config"
@@ -75,6 +76,19 @@ func (h *shared) admit(conn *net.UnixConn) {
 	})
 }
 
+// hear serves one connection, whatever becomes of it; one of a full hub is told.
+func (h *shared) hear(conn *net.UnixConn, full bool) {
+	defer conn.Close()
+	defer func() {
+		if v := recover(); v != nil { // R26
+			h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
+		}
+	}()
+	if checkPeer(conn) == nil {
+		h.greet(conn, full)
+	}
+}
+
 // greet reads how a connection begins and serves what it is, or says that it does
 // not.
 func (h *shared) greet(conn *net.UnixConn, full bool) {
@@ -93,7 +107,7 @@ func (h *shared) greet(conn *net.UnixConn, full bool) {
 		h.retired(conn)
 	case full:
 		if o.order != nil || o.hello != nil { // MCP has no word for it
-			h.refuse(conn, &RemoteError{Word: WordOverload, Exit: exitUnavailable,
+			h.refuse(conn, &RemoteError{Word: wordOverload, Exit: exitUnavailable,
 				Message: fmt.Sprintf("the hub has %d connections, and takes no more until some of them end", h.most)})
 		}
 	case o.order != nil:

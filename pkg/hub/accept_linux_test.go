@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 )
@@ -75,17 +76,17 @@ func TestFullHubSaysSo(t *testing.T) {
 	t.Parallel()
 	connect, said := full(t, 2)
 	var refused *RemoteError
-	if _, err := connect().hello(Hello{Kind: KindBridge, NoProject: true}); !errors.As(err, &refused) || refused.Word != WordOverload || refused.Exit != exitUnavailable {
+	if _, err := connect().hello(Hello{Kind: KindBridge, NoProject: true}); !errors.As(err, &refused) || refused.Word != wordOverload || refused.Exit != exitUnavailable {
 		t.Errorf("to a hello: %v", err)
 	}
-	if _, err := Control(t.Context(), connect(), VerbStatus, ""); !errors.As(err, &refused) || refused.Word != WordOverload || refused.Message == "" {
+	if _, err := Control(t.Context(), connect(), call.VerbStatus, ""); !errors.As(err, &refused) || refused.Word != wordOverload || refused.Message == "" {
 		t.Errorf("to an order: %v", err)
 	}
 	stdin, agent := io.Pipe()
 	defer agent.Close()
 	reach := func(context.Context) (net.Conn, error) { return connect(), nil }
 	err := Bridge(t.Context(), stdin, io.Discard, BridgeOptions{Hello: Hello{Kind: KindBridge, NoProject: true}, Reach: reach, Lookup: os.LookupEnv})
-	if !errors.As(err, &refused) || refused.Word != WordOverload {
+	if !errors.As(err, &refused) || refused.Word != wordOverload {
 		t.Errorf("a bridge: %v", err) // it neither tries again nor serves by itself
 	}
 	c := connect()

@@ -4,16 +4,11 @@ import (
 	"errors"
 	"net"
 	"os"
-	"runtime/debug"
 	"strconv"
-	"strings"
 	"time"
 
 	"postern/pkg/config"
 )
-
-// retiredSuffix ends the name of the socket of a hub that takes no session any more.
-const retiredSuffix = ".old"
 
 // aside is where such a hub is told what to do: it has servers as long as it has
 // sessions, and whoever kills one means all of it.
@@ -25,7 +20,7 @@ type aside struct {
 // stepAside listens on a socket beside the one that was given up. It is nil when
 // there can be none: then the hub is out of reach until its last session ends.
 func (h *shared) stepAside(p Place) *aside {
-	path := strings.TrimSuffix(p.Socket, ".sock") + "-" + strconv.Itoa(os.Getpid()) + retiredSuffix
+	path := p.beside("-" + strconv.Itoa(os.Getpid()) + retiredSuffix)
 	if len(path) > maxSocketPath {
 		return nil
 	}
@@ -64,18 +59,5 @@ func (r *aside) close() {
 	if r != nil {
 		r.listener.Close()
 		_ = os.Remove(r.path)
-	}
-}
-
-// hear serves one connection, whatever becomes of it; one of a full hub is told.
-func (h *shared) hear(conn *net.UnixConn, full bool) {
-	defer conn.Close()
-	defer func() {
-		if v := recover(); v != nil { // R26
-			h.o.Host.Panicked("a connection of the hub", v, debug.Stack())
-		}
-	}()
-	if checkPeer(conn) == nil {
-		h.greet(conn, full)
 	}
 }

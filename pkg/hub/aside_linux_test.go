@@ -51,12 +51,12 @@ func TestPlacesAtARetiringHub(t *testing.T) {
 		conn.Close()
 	}
 	hello := Hello{Kind: KindBridge, Version: "test", NoProject: true}
-	if _, err := late.Write(hello.Line()); err != nil {
+	if _, err := late.Write(hello.line()); err != nil {
 		t.Fatal(err)
 	}
 	answer := make([]byte, config.HubLineBytes)
 	n, err := late.Read(answer)
-	if err != nil || !strings.Contains(string(answer[:n]), WordRetiring) {
+	if err != nil || !strings.Contains(string(answer[:n]), wordRetiring) {
 		t.Errorf("%q, %v", answer[:n], err)
 	}
 }

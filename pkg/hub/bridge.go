@@ -63,7 +63,7 @@ func Bridge(ctx context.Context, stdin io.Reader, stdout io.Writer, o BridgeOpti
 	case err == nil:
 	case ctx.Err() != nil:
 		return nil
-	case errors.As(err, &refused) && refused.Word != WordRetiring:
+	case errors.As(err, &refused) && refused.Word != wordRetiring:
 		return refused
 	default:
 		return &UnreachedError{err}

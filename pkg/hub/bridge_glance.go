@@ -9,7 +9,8 @@ import (
 // glance reads of a line of the hub what the bridge must know of it, without
 // reading all of it, where it is written in one of the usual orders. The hub has
 // checked the line: a member of the envelope is there once, and nothing follows
-// it. ok is false where the whole has to be read. method is set for what has one.
+// it. ok is false where the whole has to be read. Of the method no more is told than
+// that the bridge does nothing about it.
 func glance(line []byte) (m wire.Message, ok bool) {
 	rest, versioned := bytes.CutPrefix(line, []byte(`{"jsonrpc":"2.0",`))
 	if !versioned {
@@ -40,8 +41,8 @@ func glance(line []byte) (m wire.Message, ok bool) {
 	return m, false
 }
 
-// notification is the method where the bridge does nothing about it; "" where it
-// does, and has to read all of it.
+// notification stands for a method that the bridge does nothing about; "" where it
+// does, and has to read the whole.
 func notification(method []byte) string {
 	switch string(method) {
 	case cancelledMethod, acknowledgedMethod:

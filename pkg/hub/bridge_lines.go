@@ -34,10 +34,11 @@ func newLines(r io.Reader, room, max int) *lines {
 	return &lines{r: r, room: room, max: max, buf: make([]byte, room+lineBuffer), start: room, end: room, looked: room}
 }
 
-// next is the next line, with its newline, without a byte order mark, and with room bytes in front of it that
-// are the caller's to write. All of it is valid until the following call. A last
-// line without its newline gets one. The part of a line over the cap that fits is
-// handed out, and one byte more, with errLong; what follows of it is dropped.
+// next is the next line, with its newline, without a byte order mark, and with room
+// bytes in front of it that are the caller's to write. All of it is valid until the
+// following call. A last line without its newline gets one. The part of a line over
+// the cap that fits is handed out, and one byte more, with errLong; what follows of
+// it is dropped.
 func (l *lines) next() (framed []byte, err error) {
 	for {
 		if !l.begun && l.end-l.start >= len(byteOrderMark) {

@@ -32,10 +32,6 @@ type conn interface {
 // ownLine is what a line begins with that is the hub's own.
 var ownLine = []byte(`{"postern":`)
 
-// longest is the longest line of a hub: any message of a server with what the
-// gateway adds to it.
-const longest = config.MaxMessageBytes + config.MaxMessageBytes/8
-
 // reach finds a hub and introduces the session to it. A hub that retires, or goes
 // away before it answers, is looked for again, for as long as one that was just
 // started may take.
@@ -53,48 +49,26 @@ func (b *bridge) reach(ctx context.Context) (*link, error) {
 		}
 		c.Close()
 		var refused *RemoteError
-		if ctx.Err() != nil || errors.As(err, &refused) && refused.Word != WordRetiring || !pause(over, config.HubReachMost) {
+		if ctx.Err() != nil || errors.As(err, &refused) && refused.Word != wordRetiring || !pause(over, config.HubReachMost) {
 			return nil, err
 		}
 	}
 }
 
-// greet says hello and gives the hub what it wants of the agent's environment.
+// greet makes a connection a link, and says what the hub has noted, once.
 func (b *bridge) greet(ctx context.Context, c net.Conn) (*link, error) {
-	_ = c.SetDeadline(time.Now().Add(config.HubLineWait)) // without deadlines the hub's end, or ours, is the bound
-	stop := bounded(ctx, c)
-	defer stop()
-	if _, err := c.Write(b.o.Hello.Line()); err != nil {
-		return nil, lost(ctx, err)
-	}
 	l := &link{conn: c, lines: newLines(c, 0, longest)}
-	answer, err := l.lines.next()
-	if err != nil {
-		return nil, lost(ctx, err)
-	}
-	w, err := ParseWelcome(answer)
+	w, err := introduce(ctx, c, l.lines.next, b.o.Hello, b.o.Lookup)
 	if err != nil {
 		return nil, err
 	}
+	l.session = w.Session
 	for _, text := range w.Notes {
 		if !slices.Contains(b.noted, text) { // by a hub before
 			b.noted = append(b.noted, text)
 			b.say(text)
 		}
 	}
-	if l.session = w.Session; len(w.Want) > 0 {
-		values := Values{Env: map[string]string{}}
-		for _, name := range w.Want {
-			if value, ok := b.o.Lookup(name); ok {
-				values.Env[name] = value
-			}
-		}
-		if _, err := c.Write(values.Line()); err != nil {
-			return nil, lost(ctx, err)
-		}
-	}
-	stop()
-	_ = c.SetDeadline(time.Time{})
 	return l, ctx.Err()
 }
 

@@ -42,13 +42,34 @@ func (b *bridge) lose(ctx context.Context, l *link) (*link, error) {
 	return b.next(ctx)
 }
 
-// stay is the rest of a session whose hub a person stopped.
+// stay is the rest of a session whose hub a person stopped: everything that is asked
+// is answered until it ends, and no other hub is started.
 func (b *bridge) stay(ctx context.Context) error {
 	b.sending.Lock()
 	b.stopped = true
 	b.sending.Unlock()
 	b.say("the hub was stopped; restart the agent, or its connection to postern, to have another")
-	return b.standStill(ctx)
+	b.mu.Lock()
+	var lines [][]byte
+	for _, id := range b.memory.pending() {
+		lines = append(lines, b.memory.open[id].line)
+		delete(b.memory.open, id)
+	}
+	b.mu.Unlock()
+	b.sending.Lock()
+	for _, framed := range b.waiting {
+		lines = append(lines, framed[stampBytes:])
+	}
+	b.waiting, b.waits = nil, 0
+	b.room.Broadcast()
+	b.sending.Unlock()
+	for _, line := range lines {
+		if err := b.answerStopped(line); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return nil
 }
 
 // next is another hub, or what serves this session without one: after too many
@@ -70,7 +91,7 @@ func (b *bridge) next(ctx context.Context) (*link, error) {
 			return nil, nil
 		case errors.Is(err, ErrStopped):
 			return nil, b.stay(ctx)
-		case errors.As(err, &refused) && refused.Word != WordRetiring:
+		case errors.As(err, &refused) && refused.Word != wordRetiring:
 			return nil, refused
 		}
 		why = "no hub can be used: " + err.Error()
@@ -155,32 +176,6 @@ func (b *bridge) release(l *link) {
 		l.closeWrite()
 	}
 	b.room.Broadcast()
-}
-
-// standStill answers everything that is asked until the session ends: a person
-// stopped the hub, and no other is started.
-func (b *bridge) standStill(ctx context.Context) error {
-	b.mu.Lock()
-	var lines [][]byte
-	for _, id := range b.memory.pending() {
-		lines = append(lines, b.memory.open[id].line)
-		delete(b.memory.open, id)
-	}
-	b.mu.Unlock()
-	b.sending.Lock()
-	for _, framed := range b.waiting {
-		lines = append(lines, framed[stampBytes:])
-	}
-	b.waiting, b.waits = nil, 0
-	b.room.Broadcast()
-	b.sending.Unlock()
-	for _, line := range lines {
-		if err := b.answerStopped(line); err != nil {
-			return err
-		}
-	}
-	<-ctx.Done()
-	return nil
 }
 
 // answerStopped answers for a hub that a person stopped.

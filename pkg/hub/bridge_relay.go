@@ -174,7 +174,7 @@ func (b *bridge) deliver(chunk []byte) error {
 
 // note notes one line of the hub and tells what the agent gets of it.
 func (b *bridge) note(line []byte) []byte {
-	if IsStopped(line) {
+	if isStopped(line) {
 		b.sending.Lock()
 		b.stopped = true
 		b.sending.Unlock()

@@ -146,7 +146,7 @@ func (c *closing) Read(p []byte) (int, error) {
 }
 
 // hub waits for the bridge at a hub and answers its hello.
-func (s *bridged) hub(welcome string) *dummy {
+func (s *bridged) hub(greeting string) *dummy {
 	s.t.Helper()
 	_ = s.hubs.SetDeadline(time.Now().Add(mcptest.Bound))
 	c, err := s.hubs.Accept()
@@ -156,14 +156,14 @@ func (s *bridged) hub(welcome string) *dummy {
 	s.t.Cleanup(func() { c.Close() })
 	d := &dummy{t: s.t, s: s, conn: c, w: c, r: bufio.NewReader(c)}
 	d.hello = d.line()
-	if welcome != "" {
-		d.say(welcome)
+	if greeting != "" {
+		d.say(greeting)
 	}
 	d.stamped = true
 	return d
 }
 
-const welcome = `{"postern":1,"session":"s1"}`
+const greeting = `{"postern":1,"session":"s1"}`
 
 func (s *bridged) reached() int {
 	s.mu.Lock()
@@ -300,7 +300,7 @@ func answerHello(t testing.TB, c net.Conn) {
 	if line, err := bufio.NewReader(c).ReadString('\n'); err != nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if _, err := io.WriteString(c, welcome+"\n"); err != nil {
+	if _, err := io.WriteString(c, greeting+"\n"); err != nil {
 		t.Fatal(err)
 	}
 }

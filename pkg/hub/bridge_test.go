@@ -61,7 +61,7 @@ func TestBridge(t *testing.T) {
 func TestBridgeEnds(t *testing.T) {
 	t.Run("answered", func(t *testing.T) {
 		s := newBridged(t, nil)
-		d := s.hub(welcome)
+		d := s.hub(greeting)
 		id := s.Request("tools/call", `{"name":"x"}`)
 		d.line()
 		s.Hangup()
@@ -75,7 +75,7 @@ func TestBridgeEnds(t *testing.T) {
 	})
 	t.Run("silent hub", func(t *testing.T) {
 		s := newBridged(t, nil)
-		d := s.hub(welcome)
+		d := s.hub(greeting)
 		s.Request("tools/call", `{"name":"x"}`)
 		d.line()
 		s.Hangup()
@@ -90,7 +90,7 @@ func TestBridgeEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newBridged(t, nil)
-			s.hub(welcome)
+			s.hub(greeting)
 			_ = s.in.SetWriteDeadline(time.Now().Add(time.Second)) // the subject: both ways are full by then
 			for err := error(nil); err == nil; {
 				_, err = io.WriteString(s.in, `{"jsonrpc":"2.0","method":"`+strings.Repeat("x", 1<<16)+`"}`+"\n")
@@ -103,7 +103,7 @@ func TestBridgeEnds(t *testing.T) {
 	}
 	t.Run("interrupted", func(t *testing.T) {
 		s := newBridged(t, nil)
-		d := s.hub(welcome)
+		d := s.hub(greeting)
 		s.Send("x")
 		d.line()
 		s.cancel()
@@ -192,7 +192,7 @@ func TestBridgeUnreached(t *testing.T) {
 // A hub that could not say goodbye left a mark, and there is no other.
 func TestStoppedUnheard(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	s.initialized(d)
 	id := s.Request("tools/call", `{"name":"x"}`)
 	d.line()
@@ -212,11 +212,11 @@ func TestStoppedUnheard(t *testing.T) {
 // and the hub stays stopped.
 func TestStoppedWithinALine(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	s.initialized(d)
 	id := s.Request("tools/call", `{"name":"x"}`)
 	d.line()
-	_, _ = io.WriteString(d.conn, `{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"text":"half of `+string(Stopped()))
+	_, _ = io.WriteString(d.conn, `{"jsonrpc":"2.0","id":`+id+`,"result":{"content":[{"text":"half of `+stoppedLine+"\n")
 	d.die()
 	if m := s.Expect(id); !strings.Contains(string(m.Raw), `"hub_lost"`) {
 		t.Errorf("%s", m.Raw)
@@ -270,7 +270,7 @@ func TestBridgeSaysNotes(t *testing.T) {
 // no answer goes to a hub that did not ask (MB-090, MB-098).
 func TestHubLostLegacy(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	s.initialized(d)
 	for method, params := range map[string]string{
 		"logging/setLevel": `{"level":"error"}`, "resources/subscribe": `{"uri":"a:1"}`,
@@ -312,7 +312,7 @@ func TestHubLostLegacy(t *testing.T) {
 		t.Errorf("%s", m.Raw)
 	}
 	early := s.Request("tools/call", `{"name":"early"}`)
-	d = s.hub(welcome)
+	d = s.hub(greeting)
 	s.Answer(question, `{"late":true}`) // of the hub that is gone
 	s.shaken(d)
 	level, sub := d.want(`"error"`, "setLevel"), d.want("resources/subscribe", `"a:1"`)
@@ -362,7 +362,7 @@ func (s *bridged) wantRows(calls ...string) {
 // once; results say that they are whole.
 func TestHubLostModern(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	acknowledged := func(id string) string {
 		return `{"jsonrpc":"2.0","method":"` + acknowledgedMethod + `","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}}}`
 	}
@@ -376,7 +376,7 @@ func TestHubLostModern(t *testing.T) {
 	d.want("tools/call")
 	d.die()
 	s.hasLost(tool, `"result":{"resultType":"complete",`)
-	d = s.hub(welcome)
+	d = s.hub(greeting)
 	d.want(listenMethod, `"id":`+listen)
 	d.want(listenMethod, `"id":`+fresh)
 	call := s.Request("tools/call", `{"name":"y"}`)
@@ -395,7 +395,7 @@ func TestHubLostModern(t *testing.T) {
 		t.Errorf("%d acknowledgements of 2 listens", n)
 	}
 	d.die()
-	d = s.hub(welcome)
+	d = s.hub(greeting)
 	d.want(`"id":` + listen)
 	d.want(`"id":` + fresh)
 	d.say(`{"jsonrpc":"2.0","id":`+listen+`,"result":{}}`, acknowledged(fresh)) // an end is as good
@@ -409,11 +409,11 @@ func TestHubLostModern(t *testing.T) {
 // handshake too. A batch is answered call by call.
 func TestHubLostEarly(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	id := s.Request("initialize", `{"protocolVersion":"2025-03-26"}`)
 	d.want("initialize")
 	d.die()
-	d = s.hub(welcome)
+	d = s.hub(greeting)
 	d.want("initialize", `"id":`+id)
 	d.say(`{"jsonrpc":"2.0","id":` + id + `,"result":{}}`)
 	s.Expect(id)
@@ -427,7 +427,7 @@ func TestHubLostEarly(t *testing.T) {
 	d.die()
 	s.hasLost(`"a"`)
 	s.hasLost(`"c"`)
-	d = s.hub(welcome)
+	d = s.hub(greeting)
 	d.answer(d.want("initialize", "postern-"), `{}`)
 	d.want(`"id":"b"`)
 	d.say(`{"jsonrpc":"2.0","id":"b","result":{}}`)
@@ -439,13 +439,13 @@ func TestHubLostEarly(t *testing.T) {
 // each call has its row.
 func TestHubIsStopped(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	s.initialized(d)
 	open := s.Request("tools/call", `{"name":"x"}`)
 	list := s.Request("tools/list", "")
 	d.line()
 	d.line()
-	d.say(strings.TrimSuffix(string(Stopped()), "\n"))
+	d.say(stoppedLine)
 	d.die()
 	s.hasLost(open, "may have happened")
 	s.hasLost(list, "not sent")
@@ -469,11 +469,11 @@ func TestHubIsStopped(t *testing.T) {
 // on without, with what was set up, and its lines have no stamps.
 func TestHubLostThrice(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	s.initialized(d)
 	for range config.HubDeaths - 1 {
 		d.die()
-		d = s.hub(welcome)
+		d = s.hub(greeting)
 		s.shaken(d)
 	}
 	d.die()
@@ -509,7 +509,7 @@ func (s *bridged) wantAlone() *dummy {
 // The same where no other hub can be had; what serves the session may end it.
 func TestHubLostForGood(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	s.mu.Lock()
 	s.fail = errors.New("none")
 	s.mu.Unlock()
@@ -528,7 +528,7 @@ func TestHubLostForGood(t *testing.T) {
 // and none is lost; what a session that ends still waits for is let go.
 func TestLinesWait(t *testing.T) {
 	s := newBridged(t, nil)
-	d := s.hub(welcome)
+	d := s.hub(greeting)
 	d.die()
 	const n = 200 // more than what may wait, so that the agent does
 	var sent atomic.Int64
@@ -547,7 +547,7 @@ func TestLinesWait(t *testing.T) {
 			t.Fatal("all lines were taken while there was no hub")
 		}
 	}
-	d.say(welcome)
+	d.say(greeting)
 	for i := range n {
 		d.want(`"id":` + strconv.Itoa(i) + `,`)
 	}

@@ -29,54 +29,19 @@ type Caller struct {
 	asked map[string]context.CancelCauseFunc
 }
 
-// maxAnswer bounds a line to a command: any message of a server with what the
-// gateway adds to it.
-const maxAnswer = config.MaxMessageBytes + config.MaxMessageBytes/8
-
 // OpenCaller says hello on conn, which is the Caller's from then on, and hands
 // over the variables that the hub wants, of those that lookup knows. What servers
 // ask and tell goes to agent; nil is nobody. It takes HubLineWait at most, or until
-// ctx ends. On an error, a *RemoteError, a *LostError or what ended ctx, conn is
-// closed.
+// ctx ends. On an error conn is closed: a *RemoteError, a *LostError, what ended ctx,
+// or one that says that the answer is no hub's.
 func OpenCaller(ctx context.Context, conn net.Conn, h Hello, lookup func(name string) (string, bool), agent call.Agent) (*Caller, error) {
-	c := &Caller{conn: conn, lines: wire.NewReader(conn, maxAnswer), agent: agent, asked: map[string]context.CancelCauseFunc{}}
-	if err := c.hello(ctx, h, lookup); err != nil {
+	c := &Caller{conn: conn, lines: wire.NewReader(conn, longest), agent: agent, asked: map[string]context.CancelCauseFunc{}}
+	if _, err := introduce(ctx, conn, c.lines.Next, h, lookup); err != nil {
 		conn.Close()
 		return nil, err
 	}
 	c.initialize(h)
 	return c, nil
-}
-
-func (c *Caller) hello(ctx context.Context, h Hello, lookup func(string) (string, bool)) error {
-	_ = c.conn.SetDeadline(time.Now().Add(config.HubLineWait)) // without deadlines the hub's end, or ctx, is the bound
-	stop := bounded(ctx, c.conn)
-	defer func() {
-		if stop() {
-			_ = c.conn.SetDeadline(time.Time{})
-		}
-	}()
-	if _, err := c.conn.Write(h.Line()); err != nil {
-		return lost(ctx, err)
-	}
-	line, err := c.lines.Next()
-	if err != nil {
-		return lost(ctx, err)
-	}
-	welcome, err := ParseWelcome(line)
-	if err != nil || len(welcome.Want) == 0 {
-		return err
-	}
-	values := Values{Env: map[string]string{}}
-	for _, name := range welcome.Want {
-		if value, ok := lookup(name); ok {
-			values.Env[name] = value
-		}
-	}
-	if _, err := c.conn.Write(values.Line()); err != nil {
-		return lost(ctx, err)
-	}
-	return nil
 }
 
 // initialize prepares the handshake. Its answers say nothing that a command
@@ -107,8 +72,9 @@ func stamped(out []byte, row string, line []byte) []byte {
 // Do makes one request, whose row has the id row, and returns the response. Its
 // progress goes to progress, which must not block. When ctx ends, the request is
 // cancelled with the text of its cause as the reason, as overdue where that is a
-// context.DeadlineExceeded, and that cause is the error. A *LostError means that the request may have been carried out. After an error
-// the Caller is good for nothing but Close.
+// context.DeadlineExceeded, and that cause is the error. A *LostError means that
+// the request may have been carried out. After an error the Caller is good for
+// nothing but Close.
 func (c *Caller) Do(ctx context.Context, row, method string, params []byte, progress func(params []byte)) (wire.Message, error) {
 	stop := bounded(ctx, c.conn)
 	defer stop()
@@ -128,7 +94,7 @@ func (c *Caller) Do(ctx context.Context, row, method string, params []byte, prog
 		}
 		m, err := wire.Parse(line)
 		switch {
-		case IsStopped(line):
+		case isStopped(line):
 			return wire.Message{}, &LostError{errStopped}
 		case err != nil: // half a line
 			return wire.Message{}, &LostError{fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)}
@@ -162,8 +128,7 @@ func (c *Caller) hear(m wire.Message) {
 	}
 }
 
-// ask has the agent answer a question. There are no more of them at a time than a
-// hub lets a session have.
+// ask has the agent answer a question; maxAsked at a time are.
 func (c *Caller) ask(ctx context.Context, m wire.Message) {
 	if m.Method == "ping" {
 		_ = c.write(stamped(nil, newRow(), wire.ResultLine(m.IDBytes(), []byte("{}")))) // the next read tells

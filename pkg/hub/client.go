@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/wire"
 )
@@ -32,40 +33,77 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("the hub went away before it answered: %v", e.Err)
 }
 
+// Unwrap is what the connection said.
+func (e *LostError) Unwrap() error { return e.Err }
+
 // Serves reports whether err, of OpenCaller or of a request before anything was asked
 // for, leaves the hub one that serves this command. One that went away, does not
 // answer or is full does not: the command says so and works without it.
 func Serves(err error) bool {
 	_, lost := errors.AsType[*LostError](err)
 	refused, _ := errors.AsType[*RemoteError](err)
-	return !lost && (refused == nil || refused.Word != WordOverload)
+	return !lost && (refused == nil || refused.Word != wordOverload)
 }
 
 // errStopped is the end of a hub that a person stopped.
 var errStopped = errors.New("stopped")
 
-// Unwrap is what the connection said.
-func (e *LostError) Unwrap() error { return e.Err }
+// longest is the longest line of a hub: any message of a server with what the
+// gateway adds to it.
+const longest = config.MaxMessageBytes + config.MaxMessageBytes/8
+
+// introduce says hello on conn and gives the hub what it wants of the variables that
+// lookup knows; next reads a line of the hub. It takes HubLineWait at most, or until
+// ctx ends. The error is a *RemoteError, a *LostError, what ended ctx, or says that
+// the answer is no hub's.
+func introduce(ctx context.Context, conn net.Conn, next func() ([]byte, error), h Hello, lookup func(string) (string, bool)) (w welcome, err error) {
+	_ = conn.SetDeadline(time.Now().Add(config.HubLineWait)) // without deadlines the hub's end, or ctx, is the bound
+	stop := bounded(ctx, conn)
+	defer func() {
+		if stop() {
+			_ = conn.SetDeadline(time.Time{})
+		}
+	}()
+	if _, err = conn.Write(h.line()); err != nil {
+		return w, lost(ctx, err)
+	}
+	answer, err := next()
+	if err != nil {
+		return w, lost(ctx, err)
+	}
+	if w, err = parseWelcome(answer); err != nil || len(w.Want) == 0 {
+		return w, err
+	}
+	v := values{Env: map[string]string{}}
+	for _, name := range w.Want {
+		if value, ok := lookup(name); ok {
+			v.Env[name] = value
+		}
+	}
+	if _, err = conn.Write(v.line()); err != nil {
+		return w, lost(ctx, err)
+	}
+	return w, nil
+}
 
 // Control has the hub at the other end of conn carry out one verb, about the
 // server called name where it is about one, and closes conn. It waits for the
 // result until ctx ends; after a stop also, for HubStop, until the hub's servers are
-// gone. The error is a *RemoteError, a *LostError or what ended
-// ctx.
+// gone. The error is a *RemoteError, a *LostError, what ended ctx, or says that the
+// answer is no hub's.
 func Control(ctx context.Context, conn net.Conn, verb, name string) (json.RawMessage, error) {
 	defer conn.Close()
 	stop := bounded(ctx, conn)
 	defer stop()
-	order := Order{Verb: verb, Name: name, ClientPID: os.Getpid()}
-	if _, err := conn.Write(order.Line()); err != nil {
+	if _, err := conn.Write(order{Verb: verb, Name: name, ClientPID: os.Getpid()}.line()); err != nil {
 		return nil, lost(ctx, err)
 	}
-	line, err := wire.NewReader(conn, maxAnswer).Next()
+	line, err := wire.NewReader(conn, longest).Next()
 	if err != nil {
 		return nil, lost(ctx, err)
 	}
-	result, err := ParseResult(line)
-	if verb == VerbStop && err == nil && conn.SetReadDeadline(time.Now().Add(config.HubStop)) == nil {
+	result, err := parseResult(line)
+	if verb == call.VerbStop && err == nil && conn.SetReadDeadline(time.Now().Add(config.HubStop)) == nil {
 		_, _ = io.Copy(io.Discard, conn) // it ends with them
 	}
 	return result, err

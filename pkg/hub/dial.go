@@ -1,14 +1,15 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"postern/pkg/config"
@@ -81,49 +82,42 @@ func pause(ctx context.Context, d time.Duration) bool {
 // one that answers (K7). It creates nothing. The rest is as with Place.Dial; a
 // socket that is not to be believed counts only when no other answers.
 func DialAny(ctx context.Context, dirs state.Dirs) (net.Conn, error) {
-	var refused error
-	for _, s := range socketsOf(dirs, ".sock") {
-		conn, err := Place{Dirs: dirs, Socket: s}.Dial(ctx)
-		if err == nil {
-			return conn, nil
-		}
-		var nobody *NoHubError
-		if refused == nil && !errors.As(err, &nobody) {
-			refused = err
-		}
+	found, err := dialFirst(ctx, dirs, 1, socketSuffix)
+	if err != nil {
+		return nil, err
 	}
-	if refused != nil {
-		return nil, refused
-	}
-	return nil, &NoHubError{filepath.Join(dirs.Runtime, family(dirs)+"*.sock")}
+	return found[0], nil
 }
 
 // DialAll connects to every hub of these directories, the newest first, and after
 // them to those that retire, which take orders as long as they have sessions. The
 // error is DialAny's, when there is none.
-func DialAll(ctx context.Context, dirs state.Dirs) (all []net.Conn, err error) {
-	sockets := append(socketsOf(dirs, ".sock"), socketsOf(dirs, retiredSuffix)...)
-	for _, s := range sockets {
-		conn, failed := Place{Dirs: dirs, Socket: s}.Dial(ctx)
-		if failed == nil {
-			all = append(all, conn)
-			continue
-		}
-		_, nobody := errors.AsType[*NoHubError](failed)
-		if nobody && strings.HasSuffix(s, retiredSuffix) {
-			_ = os.Remove(s) // that hub was killed, and its pid is in the name
-		}
-		if err == nil && !nobody {
-			err = failed
+func DialAll(ctx context.Context, dirs state.Dirs) ([]net.Conn, error) {
+	return dialFirst(ctx, dirs, math.MaxInt, socketSuffix, retiredSuffix)
+}
+
+// dialFirst connects to the first most hubs that answer on sockets with these ends.
+func dialFirst(ctx context.Context, dirs state.Dirs, most int, suffixes ...string) (found []net.Conn, err error) {
+	for _, suffix := range suffixes {
+		for _, s := range socketsOf(dirs, suffix) {
+			conn, failed := Place{Dirs: dirs, Socket: s}.Dial(ctx)
+			_, nobody := errors.AsType[*NoHubError](failed)
+			switch {
+			case failed == nil:
+				if found = append(found, conn); len(found) == most {
+					return found, nil
+				}
+			case !nobody:
+				err = cmp.Or(err, failed)
+			case suffix == retiredSuffix:
+				_ = os.Remove(s) // that hub was killed, and its pid is in the name
+			}
 		}
 	}
-	switch {
-	case len(all) > 0:
-		return all, nil
-	case err != nil:
-		return nil, err
+	if len(found) > 0 {
+		return found, nil
 	}
-	return nil, &NoHubError{filepath.Join(dirs.Runtime, family(dirs)+"*.sock")}
+	return nil, cmp.Or[error](err, &NoHubError{filepath.Join(dirs.Runtime, family(dirs)+"*"+socketSuffix)})
 }
 
 // socketsOf are the files of hubs of these directories, the newest first.

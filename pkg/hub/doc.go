@@ -52,9 +52,9 @@
 // # The place of the hub
 //
 // The hub listens on a socket in the runtime directory, and holds a lock beside it
-// as long as it takes sessions:
+// as long as it takes sessions; whoever starts a hub holds another one meanwhile:
 //
-//	hub-DIRECTORIES-BUILD.sock, .lock
+//	hub-DIRECTORIES-BUILD.sock, .lock, .start
 //
 // each word being 8 hexadecimal digits of a SHA-256: of the real paths of the
 // configuration, state and cache directories, separated by NUL; and of what Build
@@ -93,15 +93,14 @@
 //
 // beside which there may be "project", "no_project", "policy", "only", "exposure"
 // and "via". Kind "call" is another command's: exposure is full, results come
-// whole. The hub answers with one line (Welcome), or refuses (RemoteError) and
-// closes:
+// whole. The hub answers with one line, or refuses (RemoteError) and closes:
 //
 //	{"postern":1,"session":"01K…","want":["GITHUB_TOKEN"],"notes":["…/mcp.yaml:3:1: …"]}
 //	{"postern":1,"error":{"word":"usage","message":"…","exit":2}}
 //
 // Notes are what is wrong with the configuration: a bridge says them on its standard
-// error. Where the hub wants values the client sends those that it has, in one line of at most
-// HubEnvBytes (Values):
+// error. Where the hub wants values the client sends those that it has, in one line
+// of at most HubEnvBytes:
 //
 //	{"postern":1,"env":{"GITHUB_TOKEN":"…"}}
 //
@@ -110,13 +109,13 @@
 // The client's end of the connection is the end of the session. A hub that a
 // person stopped sends {"postern":1,"stopped":true} last, and leaves
 // hub-DIRECTORIES-BUILD.stopped, whose time tells those who do not read it; the
-// connection of one that dies just ends. Word "retiring" means: look for the hub again. A connection
-// that ends before the answer means the same. Word "overload" means that the hub has
-// HubConnections: a bridge ends with that, as one more server of each kind is the
-// last thing such a machine needs; a command that makes one call says so and makes it
-// itself.
+// connection of one that dies just ends. Word "retiring" means: look for the hub
+// again. A connection that ends before the answer means the same. Word "overload"
+// means that the hub has HubConnections: a bridge ends with that, as one more server
+// of each kind is the last thing such a machine needs; a command that makes one call
+// says so and makes it itself.
 //
-// An order (Order) is one line, and so is its answer (ParseResult):
+// An order is one line, and so is its answer:
 //
 //	{"postern":1,"verb":"kill","name":"wiki","client_pid":123}
 //	{"postern":1,"result":…}

@@ -46,10 +46,10 @@ func (h *shared) welcome(conn *net.UnixConn, lines *firstLines, hello Hello) {
 		return
 	}
 	defer h.end()
-	if answer(conn, line(Welcome{Session: o.Session, Want: want, Notes: notes(h.o.Host.Remarks(o.Project))})) != nil {
+	if answer(conn, line(welcome{Session: o.Session, Want: want, Notes: notes(h.o.Host.Remarks(o.Project))})) != nil {
 		return
 	}
-	given, err := values(lines, want)
+	given, err := readValues(lines, want)
 	if err != nil {
 		return // it is gone, or no client of ours
 	}
@@ -71,8 +71,8 @@ func notes(all []string) []string {
 	return all
 }
 
-// values reads what the client has of the variables that it was asked for.
-func values(lines *firstLines, want []string) (environ []string, err error) {
+// readValues reads what the client has of the variables that it was asked for.
+func readValues(lines *firstLines, want []string) (environ []string, err error) {
 	if len(want) == 0 {
 		return nil, nil
 	}
@@ -80,7 +80,7 @@ func values(lines *firstLines, want []string) (environ []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var v Values
+	var v values
 	if err := json.Unmarshal(text, &v); err != nil {
 		return nil, err
 	}
@@ -158,15 +158,15 @@ func (h *shared) goodbye(conn *net.UnixConn) {
 	stopped := h.stopped
 	h.mu.Unlock()
 	if stopped && conn.SetWriteDeadline(time.Now().Add(config.HubGoodbye)) == nil {
-		_, _ = conn.Write(Stopped()) // who does not read it sees the end
+		_, _ = conn.Write([]byte(stoppedLine + "\n")) // who does not read it sees the end
 	}
 }
 
 // order carries out a control verb. A hub that takes no new session leaves it to the
 // one that does to start a server: it would be there twice.
-func (h *shared) order(conn *net.UnixConn, o Order) {
-	if o.Verb == VerbStart && h.replaced() {
-		o.Verb = VerbRelease
+func (h *shared) order(conn *net.UnixConn, o order) {
+	if o.Verb == call.VerbStart && h.replaced() {
+		o.Verb = call.VerbRelease
 	}
 	result, err := h.o.Control(o.Verb, o.Name, o.ClientPID)
 	if err != nil {
@@ -177,16 +177,16 @@ func (h *shared) order(conn *net.UnixConn, o Order) {
 		Result json.RawMessage `json:"result"`
 	}{result}))
 	switch o.Verb {
-	case VerbStop:
+	case call.VerbStop:
 		h.o.Place.markStopped()
 		h.stop(conn)
-	case VerbReload:
+	case call.VerbReload:
 		h.note() // of how long it stays
 	}
 }
 
 func (h *shared) retired(conn *net.UnixConn) {
-	h.refuse(conn, &RemoteError{Word: WordRetiring, Exit: exitUnavailable, Message: "this hub takes no new session: look for it again"})
+	h.refuse(conn, &RemoteError{Word: wordRetiring, Exit: exitUnavailable, Message: "this hub takes no new session: look for it again"})
 }
 
 // refuse answers with an error, as the last line.

@@ -37,9 +37,9 @@ type Hello struct {
 	Locale     []string `json:"locale,omitempty"` // LANG, LC_*, TZ and TERM, "NAME=value"
 }
 
-// Line is the hello as its line, with the newline. One longer than HubLineBytes
+// line is the hello as its line, with the newline. One longer than HubLineBytes
 // is refused by the hub.
-func (h Hello) Line() []byte { return line(h) }
+func (h Hello) line() []byte { return line(h) }
 
 // IsText reports whether the hub reads what the hello says: a path may be bytes that
 // are no UTF-8, and a line would name another one in its place.
@@ -47,50 +47,43 @@ func (h Hello) IsText() bool {
 	return utf8.ValidString(h.Dir + h.Project + h.Policy + h.Only)
 }
 
-// Welcome is the hub's answer to a Hello.
-type Welcome struct {
+// welcome is the hub's answer to a Hello.
+type welcome struct {
 	Session string   `json:"session"`
-	Want    []string `json:"want,omitempty"` // variables whose values are asked for; none = no Values follow
+	Want    []string `json:"want,omitempty"` // variables whose values are asked for; none = no values follow
 	// Notes are for whoever runs the agent: what is wrong with the configuration and
 	// the trust that the session begins with (R90, MB-172).
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Values answers the want of a Welcome: those variables that there are.
-type Values struct {
+// values answers the want of a welcome: those variables that there are.
+type values struct {
 	Env map[string]string `json:"env"`
 }
 
-// Line is the values as their line, with the newline. Bytes that are no UTF-8 are as
+// line is the values as their line, with the newline. Bytes that are no UTF-8 are as
 // though they were not there: the line would hold others.
-func (v Values) Line() []byte {
+func (v values) line() []byte {
 	v.Env = maps.Clone(v.Env)
 	maps.DeleteFunc(v.Env, func(_, value string) bool { return !utf8.ValidString(value) })
 	return line(v)
 }
 
-// Verbs of control.
-const (
-	VerbStatus, VerbKill, VerbStart, VerbRestart = call.VerbStatus, call.VerbKill, call.VerbStart, call.VerbRestart
-	VerbStop, VerbReload, VerbRefresh            = call.VerbStop, call.VerbReload, call.VerbRefresh
-	VerbRelease                                  = call.VerbRelease
-)
-
-// Order is one control verb, the only line of its connection.
-type Order struct {
-	Verb      string `json:"verb"`
+// order is one control verb, the only line of its connection.
+type order struct {
+	Verb      string `json:"verb"`           // call.VerbStatus and the like
 	Name      string `json:"name,omitempty"` // of the server
 	ClientPID int    `json:"client_pid,omitempty"`
 }
 
-// Line is the order as its line, with the newline.
-func (o Order) Line() []byte { return line(o) }
+// line is the order as its line, with the newline.
+func (o order) line() []byte { return line(o) }
 
-// WordRetiring is the word of a hub that takes no new session: Reach again.
-const WordRetiring = "retiring"
+// wordRetiring is the word of a hub that takes no new session: Reach again.
+const wordRetiring = "retiring"
 
-// WordOverload is the word of a hub that has as many connections as it takes.
-const WordOverload = string(call.Overload)
+// wordOverload is the word of a hub that has as many connections as it takes.
+const wordOverload = string(call.Overload)
 
 // RemoteError is a refusal of the hub.
 type RemoteError struct {
@@ -103,31 +96,29 @@ type RemoteError struct {
 // Error is the hub's message.
 func (e *RemoteError) Error() string { return e.Message }
 
-// Stopped is the last line to a bridge, with the newline, of a hub that a person
-// stopped: no other is to be started until the agent reconnects.
-func Stopped() []byte { return []byte(stopped + "\n") }
+// stoppedLine is the last line to a bridge of a hub that a person stopped: no other
+// is to be started until the agent reconnects.
+const stoppedLine = `{"postern":1,"stopped":true}`
 
-const stopped = `{"postern":1,"stopped":true}`
-
-// IsStopped reports whether a line of the hub is Stopped, or ends with it: then the
+// isStopped reports whether a line of the hub is stoppedLine, or ends with it: then the
 // hub had to leave a line in the middle, as no whole one can end so, and what is
 // before it is nothing.
-func IsStopped(line []byte) bool {
+func isStopped(line []byte) bool {
 	line = bytes.TrimRight(line, "\r\n")
-	return len(line) >= len(stopped) && string(line[len(line)-len(stopped):]) == stopped
+	return len(line) >= len(stoppedLine) && string(line[len(line)-len(stoppedLine):]) == stoppedLine
 }
 
-// ParseWelcome reads the hub's answer to a Hello. The error is a *RemoteError
+// parseWelcome reads the hub's answer to a Hello. The error is a *RemoteError
 // when the hub refuses.
-func ParseWelcome(line []byte) (Welcome, error) {
-	var w Welcome
+func parseWelcome(line []byte) (welcome, error) {
+	var w welcome
 	err := parseAnswer(line, &w)
 	return w, err
 }
 
-// ParseResult reads the hub's answer to an Order. The error is a *RemoteError
+// parseResult reads the hub's answer to an Order. The error is a *RemoteError
 // when the hub refuses.
-func ParseResult(line []byte) (json.RawMessage, error) {
+func parseResult(line []byte) (json.RawMessage, error) {
 	var r struct {
 		Result json.RawMessage `json:"result"`
 	}
@@ -169,7 +160,7 @@ func line(v any) []byte {
 // MCP.
 type opening struct {
 	hello *Hello
-	order *Order
+	order *order
 }
 
 // parseOpening reads a first line. An error is a *RemoteError to answer with.
@@ -184,7 +175,7 @@ func parseOpening(text []byte) (opening, error) {
 	}
 	switch {
 	case head.Verb != nil && head.Kind == nil:
-		var o Order
+		var o order
 		if err := json.Unmarshal(text, &o); err != nil {
 			return opening{}, badHello("the order is malformed: %s", problem(err))
 		}
@@ -209,7 +200,7 @@ func problem(err error) string {
 }
 
 func badHello(format string, args ...any) *RemoteError {
-	return &RemoteError{Word: "usage", Message: fmt.Sprintf(format, args...), Exit: 2}
+	return &RemoteError{Word: "usage", Message: fmt.Sprintf(format, args...), Exit: exitUsage}
 }
 
 // check judges what a hello says, as far as it can be judged alone.

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"postern/pkg/call"
 )
 
 // The lines of version 1 are what this build writes, and it reads them as that.
@@ -28,48 +30,48 @@ func TestWireFixtures(t *testing.T) {
 		{Kind: KindCall, Version: "1.2", Via: "mcp-call", Dir: "/home/u", Project: "/home/u/src/x", Exposure: "full"},
 	} {
 		want := next()
-		if got := h.Line(); !bytes.Equal(got, want) {
+		if got := h.line(); !bytes.Equal(got, want) {
 			t.Errorf("written %s, not %s", got, want)
 		}
 		if o, err := parseOpening(want); err != nil || o.hello == nil || o.order != nil || !reflect.DeepEqual(*o.hello, h) {
 			t.Errorf("%s is read as %+v, %v", want, o.hello, err)
 		}
 	}
-	for _, order := range []Order{{Verb: VerbKill, Name: "wiki", ClientPID: 123}, {Verb: VerbStatus}} {
+	for _, order := range []order{{Verb: call.VerbKill, Name: "wiki", ClientPID: 123}, {Verb: call.VerbStatus}} {
 		want := next()
-		if got := order.Line(); !bytes.Equal(got, want) {
+		if got := order.line(); !bytes.Equal(got, want) {
 			t.Errorf("written %s, not %s", got, want)
 		}
 		if o, err := parseOpening(want); err != nil || o.order == nil || o.hello != nil || *o.order != order {
 			t.Errorf("%s is read as %+v, %v", want, o.order, err)
 		}
 	}
-	for _, welcome := range []Welcome{{Session: "06h2kjnkwf9ytbsq9h9zmw2488", Want: []string{"GITHUB_TOKEN"}}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488"}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488", Notes: []string{"mcp.yaml:3:1: no such key"}}} {
+	for _, welcome := range []welcome{{Session: "06h2kjnkwf9ytbsq9h9zmw2488", Want: []string{"GITHUB_TOKEN"}}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488"}, {Session: "06h2kjnkwf9ytbsq9h9zmw2488", Notes: []string{"mcp.yaml:3:1: no such key"}}} {
 		want := next()
-		if got, err := ParseWelcome(want); err != nil || !reflect.DeepEqual(got, welcome) || !bytes.Equal(line(welcome), want) {
+		if got, err := parseWelcome(want); err != nil || !reflect.DeepEqual(got, welcome) || !bytes.Equal(line(welcome), want) {
 			t.Errorf("%s is read as %+v, %v and written %s", want, got, err, line(welcome))
 		}
 	}
-	if got := (Values{Env: map[string]string{"GITHUB_TOKEN": "x", "BYTES": "caf\xe9"}}).Line(); !bytes.Equal(got, next()) {
+	if got := (values{Env: map[string]string{"GITHUB_TOKEN": "x", "BYTES": "caf\xe9"}}).line(); !bytes.Equal(got, next()) {
 		t.Errorf("written %s", got)
 	}
 	for _, refused := range []RemoteError{
-		{Word: WordRetiring, Message: "this hub takes no new session: look for it again", Exit: 6},
+		{Word: wordRetiring, Message: "this hub takes no new session: look for it again", Exit: 6},
 		{Word: "upstream_unavailable", Message: "wiki is not up", Exit: 6, Remedy: "mcp-serve start wiki"},
 	} {
 		var got *RemoteError
 		want := next()
-		if _, err := ParseWelcome(want); !errors.As(err, &got) || *got != refused {
+		if _, err := parseWelcome(want); !errors.As(err, &got) || *got != refused {
 			t.Errorf("%s is read as %v", want, err)
 		}
-		if _, err := ParseResult(want); !errors.As(err, &got) || *got != refused {
+		if _, err := parseResult(want); !errors.As(err, &got) || *got != refused {
 			t.Errorf("%s is read as %v", want, err)
 		}
 	}
-	if got, err := ParseResult(next()); err != nil || string(got) != `{"sessions":2}` {
+	if got, err := parseResult(next()); err != nil || string(got) != `{"sessions":2}` {
 		t.Errorf("the result is %s, %v", got, err)
 	}
-	if stopped := next(); !IsStopped(stopped) || !bytes.Equal(Stopped(), stopped) || IsStopped([]byte(`{"jsonrpc":"2.0"}`)) {
+	if stopped := next(); !isStopped(stopped) || string(stopped) != stoppedLine+"\n" || isStopped([]byte(`{"jsonrpc":"2.0"}`)) {
 		t.Errorf("%s is not the last line", stopped)
 	}
 }
@@ -112,7 +114,7 @@ func TestOpening(t *testing.T) {
 // Answers that are no hub's are errors in words, not guesses.
 func TestAnswersOfOthers(t *testing.T) {
 	for _, text := range []string{"", "x", "[]", "{}", `{"session":"x"}`, `{"postern":2,"session":"x"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"postern":1,"session":1}`} {
-		if w, err := ParseWelcome([]byte(text)); err == nil {
+		if w, err := parseWelcome([]byte(text)); err == nil {
 			t.Errorf("%q is a welcome: %+v", text, w)
 		}
 	}
@@ -139,17 +141,17 @@ func FuzzOpening(f *testing.F) {
 		case o.hello != nil && o.order != nil:
 			t.Error("both a hello and an order")
 		case o.hello != nil:
-			again, err := parseOpening(o.hello.Line())
-			if err != nil || again.hello == nil || !bytes.Equal(again.hello.Line(), o.hello.Line()) {
-				t.Errorf("%s is read back as %+v, %v", o.hello.Line(), again.hello, err)
+			again, err := parseOpening(o.hello.line())
+			if err != nil || again.hello == nil || !bytes.Equal(again.hello.line(), o.hello.line()) {
+				t.Errorf("%s is read back as %+v, %v", o.hello.line(), again.hello, err)
 			}
 		case o.order != nil:
-			again, err := parseOpening(o.order.Line())
+			again, err := parseOpening(o.order.line())
 			if err != nil || again.order == nil || *again.order != *o.order && json.Valid(text) {
-				t.Errorf("%s is read back as %+v, %v", o.order.Line(), again.order, err)
+				t.Errorf("%s is read back as %+v, %v", o.order.line(), again.order, err)
 			}
 		}
-		_, _ = ParseWelcome(text)
-		_, _ = ParseResult(text)
+		_, _ = parseWelcome(text)
+		_, _ = parseResult(text)
 	})
 }

@@ -2,8 +2,8 @@ package hub
 
 import "syscall"
 
-// Options says what is run below the keeper.
-type Options struct {
+// KeeperOptions says what is run below the keeper.
+type KeeperOptions struct {
 	Args     []string // with the command's name
 	Environ  []string
 	Terminal bool // standard input, output or error is one: no session of its own

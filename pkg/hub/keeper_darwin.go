@@ -17,15 +17,7 @@ const lookEvery = 50 * time.Millisecond
 
 func adopt() error { return nil }
 
-func executable() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
-
-func settle() {}
+func takeName() {}
 
 // ownDescriptors lists what this process has open.
 const ownDescriptors = "/dev/fd"

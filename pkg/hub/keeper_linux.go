@@ -21,8 +21,8 @@ func executable() string { return "/proc/self/exe" }
 // ownDescriptors lists what this process has open.
 const ownDescriptors = "/proc/self/fd"
 
-// settle gives this process the name that its execution by descriptor hid.
-func settle() {
+// takeName gives this process the name that its execution by descriptor hid.
+func takeName() {
 	if name, _ := os.ReadFile("/proc/self/comm"); string(name) != filepath.Base(executable())+"\n" {
 		return
 	}

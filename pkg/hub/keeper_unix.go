@@ -33,9 +33,9 @@ type Keeper struct {
 	below    *below
 }
 
-// Start runs this program once more, below this process. From then on signals
+// StartKeeper runs this program once more, below this process. From then on signals
 // are the keeper's. Wait must follow.
-func Start(o Options) (*Keeper, error) {
+func StartKeeper(o KeeperOptions) (*Keeper, error) {
 	if err := adopt(); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (k *Keeper) deaf() {
 }
 
 // fork starts the command with all that this process inherited.
-func (k *Keeper) fork(o Options, r *os.File) error {
+func (k *Keeper) fork(o KeeperOptions, r *os.File) error {
 	conn, err := r.SyscallConn()
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func letGo() {
 // Wait waits until the command has ended, ends what is left below, and tells how
 // it was. A command that was told to end and has not after 25 s is killed; what
 // is left then is given TermGrace and KillGrace. A second signal to end, at any
-// time, leaves TermGrace out. interrupted says that one came before Start
+// time, leaves TermGrace out. interrupted says that one came before StartKeeper
 // listened.
 func (k *Keeper) Wait(interrupted bool) End {
 	defer k.deaf()

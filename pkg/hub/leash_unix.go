@@ -14,7 +14,7 @@ import (
 // returns the leash when the mark is meant for it; nil when this process has no
 // keeper. It is called once, before anything else is opened.
 func Attach() *Leash {
-	settle()
+	takeName()
 	text, ok := os.LookupEnv(variable)
 	if !ok {
 		return nil

@@ -56,13 +56,13 @@ func (p Place) lock(ctx context.Context, given bool) (func() error, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	for {
-		unlock, err := lockWithin(ctx, p.Lock)
+		unlock, err := lockWithin(ctx, p.lockFile())
 		switch {
 		case unlock != nil || err != nil:
 			return unlock, err
 		case ctx.Err() == nil: // state.Lock waits less
 		case given:
-			return nil, fmt.Errorf("another hub holds %s: mcp-serve stop ends it", p.Lock)
+			return nil, fmt.Errorf("another hub holds %s: mcp-serve stop ends it", p.lockFile())
 		default:
 			return nil, nil
 		}

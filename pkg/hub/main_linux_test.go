@@ -47,7 +47,7 @@ func program(verb string, args []string) int {
 	}
 	leash := Attach()
 	if leash == nil {
-		k, err := Start(Options{Args: os.Args, Environ: os.Environ(), Terminal: os.Getenv(programVariable) == "terminal"})
+		k, err := StartKeeper(KeeperOptions{Args: os.Args, Environ: os.Environ(), Terminal: os.Getenv(programVariable) == "terminal"})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 99

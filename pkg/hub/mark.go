@@ -32,7 +32,7 @@ func parseMark(text string) (mark, bool) {
 	return m, true
 }
 
-// without is environ without the variable, and with it again when m is given.
+// in is environ with m, and without a mark that was there before.
 func (m mark) in(environ []string) []string {
 	out := make([]string, 0, len(environ)+1)
 	for _, e := range environ {

@@ -19,7 +19,6 @@ import (
 type Place struct {
 	Dirs   state.Dirs // whose hub it is
 	Socket string     // what it listens on; 0600
-	Lock   string     // what it holds as long as it takes sessions; never removed
 }
 
 // PlaceOf makes the runtime directory where it is absent, judges it (C1, C5) and
@@ -37,7 +36,7 @@ func PlaceOf(dirs state.Dirs, build string) (Place, error) {
 // and nothing there is to be believed. The error is a *PathError.
 func NamePlace(dirs state.Dirs, build string) (Place, error) {
 	name := family(dirs) + short(build)
-	p := Place{Dirs: dirs, Socket: filepath.Join(dirs.Runtime, name+".sock"), Lock: filepath.Join(dirs.Runtime, name+".lock")}
+	p := Place{Dirs: dirs, Socket: filepath.Join(dirs.Runtime, name+socketSuffix)}
 	if len(p.Socket) > maxSocketPath {
 		return Place{}, &PathError{Path: p.Socket, Max: maxSocketPath}
 	}
@@ -48,18 +47,30 @@ func NamePlace(dirs state.Dirs, build string) (Place, error) {
 // project, whose programs could put another socket there (C5).
 func (p Place) Outside(project string) error { return state.CheckRuntime(p.Dirs.Runtime, project) }
 
-// mark is the file that tells when a person stopped the hub of this place last.
-func (p Place) mark() string { return strings.TrimSuffix(p.Socket, ".sock") + ".stopped" }
+// socketSuffix ends the name of a socket on which sessions are taken, retiredSuffix
+// that of a hub that takes none any more.
+const socketSuffix, retiredSuffix = ".sock", ".old"
 
-// markStopped leaves the mark. Without it only those learn of the stop that are told.
+// beside is a file of the hub beside its socket.
+func (p Place) beside(end string) string { return strings.TrimSuffix(p.Socket, socketSuffix) + end }
+
+// lockFile is what the hub locks as long as it takes sessions, and startFile what
+// whoever starts it locks meanwhile. They are never removed.
+func (p Place) lockFile() string  { return p.beside(".lock") }
+func (p Place) startFile() string { return p.beside(".start") }
+
+// stopFile tells when a person stopped the hub of this place last.
+func (p Place) stopFile() string { return p.beside(".stopped") }
+
+// markStopped leaves that file. Without it only those learn of the stop that are told.
 func (p Place) markStopped() {
-	_ = os.WriteFile(p.mark(), []byte("stopped\n"), 0o600)
+	_ = os.WriteFile(p.stopFile(), []byte("stopped\n"), 0o600)
 }
 
 // StoppedSince reports whether a person stopped a hub of this place after t: a bridge
 // that had one then starts no other, even if that hub could not tell it.
 func (p Place) StoppedSince(t time.Time) bool {
-	fi, err := os.Lstat(p.mark())
+	fi, err := os.Lstat(p.stopFile())
 	return err == nil && fi.ModTime().After(t)
 }
 

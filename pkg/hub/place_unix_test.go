@@ -57,17 +57,17 @@ func placeOf(t *testing.T, dirs state.Dirs, build string) Place {
 func TestPlaces(t *testing.T) {
 	dirs := scratch(t)
 	here := placeOf(t, dirs, "a")
-	seen := map[string]string{here.Socket: "the first", here.Lock: "the first"}
+	seen := map[string]string{here.Socket: "the first"}
 	for name, p := range map[string]Place{
 		"another build":  placeOf(t, dirs, "b"),
 		"another config": placeOf(t, state.Dirs{Config: dirs.State, State: dirs.State, Cache: dirs.Cache, Runtime: dirs.Runtime}, "a"),
 		"swapped":        placeOf(t, state.Dirs{Config: dirs.State, State: dirs.Config, Cache: dirs.Cache, Runtime: dirs.Runtime}, "a"),
 		"another cache":  placeOf(t, state.Dirs{Config: dirs.Config, State: dirs.State, Cache: dirs.Cache + "2", Runtime: dirs.Runtime}, "a"),
 	} {
-		if other := seen[p.Socket] + seen[p.Lock]; other != "" {
+		if other := seen[p.Socket]; other != "" {
 			t.Errorf("%s has the place of %s", name, other)
 		}
-		seen[p.Socket], seen[p.Lock] = name, name
+		seen[p.Socket] = name
 	}
 	link := dirs.Config + "-link"
 	if err := os.Symlink(dirs.Config, link); err != nil {
@@ -201,7 +201,7 @@ func TestStaleSocket(t *testing.T) {
 		t.Errorf("a socket that somebody listens on was taken: %v, %v", again, err)
 	}
 	l.Close() // as a killed hub leaves it
-	if err := os.WriteFile(p.Lock, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
+	if err := os.WriteFile(p.lockFile(), fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Dial(t.Context()); !errors.As(err, &nobody) {
@@ -277,7 +277,7 @@ func TestReach(t *testing.T) {
 	var spawned atomic.Int32
 	spawn := func() error { // a hub, which has the lock for as long as it listens
 		spawned.Add(1)
-		unlock, err := try(p.Lock)
+		unlock, err := try(p.lockFile())
 		if err != nil || unlock == nil {
 			return errors.Join(err, errors.New("somebody has the lock"))
 		}
@@ -307,7 +307,7 @@ func TestReach(t *testing.T) {
 
 func TestReachWaitsForTheHolder(t *testing.T) {
 	p := placeOf(t, scratch(t), "a")
-	unlock, err := try(p.Lock)
+	unlock, err := try(p.lockFile())
 	if err != nil || unlock == nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func TestReachFails(t *testing.T) {
 		t.Fatalf("%v, started %d times", err, n)
 	}
 	conn.Close()
-	unlock, err := try(p.starting())
+	unlock, err := try(p.startFile())
 	if err != nil || unlock == nil {
 		t.Errorf("the right to start was kept: %v", err)
 	} else if err := unlock(); err != nil {
@@ -397,7 +397,7 @@ func TestStopMark(t *testing.T) {
 	if !p.StoppedSince(before) || p.StoppedSince(time.Now().Add(time.Second)) || placeOf(t, p.Dirs, "b").StoppedSince(before) {
 		t.Error("the mark is misread")
 	}
-	if err := os.Chtimes(p.mark(), before, before); err != nil {
+	if err := os.Chtimes(p.stopFile(), before, before); err != nil {
 		t.Fatal(err)
 	}
 	p.markStopped()
@@ -415,8 +415,7 @@ func TestDialAll(t *testing.T) {
 		t.Errorf("without a hub: %v", err)
 	}
 	a, b := placeOf(t, dirs, "a"), placeOf(t, dirs, "b")
-	stem := strings.TrimSuffix(a.Socket, ".sock")
-	old, stale := stem+"-1"+retiredSuffix, stem+"-2"+retiredSuffix
+	old, stale := a.beside("-1"+retiredSuffix), a.beside("-2"+retiredSuffix)
 	for _, path := range []string{a.Socket, b.Socket, old, stale} {
 		l, err := listenOn(path)
 		if err != nil {

@@ -53,7 +53,7 @@ func (p Place) Reach(ctx context.Context, spawn func() error) (net.Conn, error) 
 // Whoever called it keeps the right to until the hub answers: that many agents
 // begin at the same time is the usual case.
 func (p Place) start(spawn func() error) (release func() error, err error) {
-	release, err = try(p.starting())
+	release, err = try(p.startFile())
 	if release == nil || err != nil {
 		return nil, err
 	}
@@ -65,15 +65,12 @@ func (p Place) start(spawn func() error) (release func() error, err error) {
 
 // spawn calls spawn unless somebody holds the hub's lock.
 func (p Place) spawn(spawn func() error) (spawned bool, err error) {
-	free, err := try(p.Lock)
+	free, err := try(p.lockFile())
 	if free == nil || err != nil {
 		return false, err
 	}
 	return true, errors.Join(free(), spawn())
 }
-
-// starting is the lock of whoever starts the hub.
-func (p Place) starting() string { return p.Lock[:len(p.Lock)-len(".lock")] + ".start" }
 
 // try takes a lock if nobody has it; nil when somebody has.
 func try(path string) (unlock func() error, err error) {
@@ -97,6 +94,6 @@ func lockWithin(ctx context.Context, path string) (unlock func() error, err erro
 func (p Place) Free(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, config.HubLockWait)
 	defer cancel()
-	unlock, err := lockWithin(ctx, p.Lock)
+	unlock, err := lockWithin(ctx, p.lockFile())
 	return err != nil || unlock != nil && unlock() == nil // an error is told by who wants the lock
 }

@@ -33,9 +33,9 @@ type ServeOptions struct {
 // IdleExit, or, once its executable or its socket was replaced, its last session
 // ends. It returns nil then, and at once when somebody else is the hub. It waits
 // for its sessions, each bounded as gateway.Serve bounds them. It closes the host only
-// after an order, whose client waits for that. It is for a process that does nothing else: umask and the limit
-// of core dumps (S15) are the process's. The limit of open files is raised by the
-// Go runtime, which gives the servers the old one back.
+// after an order, whose client waits for that. It is for a process that does nothing
+// else: umask and the limit of core dumps (S15) are the process's. The limit of open
+// files is raised by the Go runtime, which gives the servers the old one back.
 func Serve(ctx context.Context, o ServeOptions) error {
 	Private()
 	NoCoreDumps()

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 	"postern/pkg/state"
@@ -53,7 +54,7 @@ func TestOneWinner(t *testing.T) {
 			t.Fatalf("%d hubs", living())
 		}
 		session(t, winner.place).ping()
-		if unlock, err := try(winner.place.Lock); unlock != nil || err != nil {
+		if unlock, err := try(winner.place.lockFile()); unlock != nil || err != nil {
 			t.Errorf("a hub does not hold its lock, %v", err)
 		}
 		if err := winner.Process.Kill(); err != nil {
@@ -256,7 +257,7 @@ func TestLeftInTheQueue(t *testing.T) {
 	h.accept(l)
 	for _, c := range waiting {
 		var refused *RemoteError
-		if _, err := c.hello(Hello{Kind: KindBridge}); !errors.As(err, &refused) || refused.Word != WordRetiring {
+		if _, err := c.hello(Hello{Kind: KindBridge}); !errors.As(err, &refused) || refused.Word != wordRetiring {
 			t.Errorf("it is told %v", err)
 		}
 	}
@@ -324,7 +325,7 @@ func TestPlainWhileRetiring(t *testing.T) {
 // R23: of the hubs that an upgrade leaves there the one that takes new sessions starts
 // a server; those that only finish theirs take the brake back.
 func TestStartWhileRetiring(t *testing.T) {
-	for retiring, want := range map[bool]string{false: VerbStart, true: VerbRelease} {
+	for retiring, want := range map[bool]string{false: call.VerbStart, true: call.VerbRelease} {
 		ours, theirs := pair(t)
 		var got []string
 		h := &shared{ctx: t.Context(), open: map[net.Conn]bool{}, retiring: retiring, orphan: true, o: ServeOptions{
@@ -333,7 +334,7 @@ func TestStartWhileRetiring(t *testing.T) {
 				return json.RawMessage("{}"), nil
 			},
 		}}
-		if _, err := theirs.Write(Order{Verb: VerbStart, Name: "wiki"}.Line()); err != nil {
+		if _, err := theirs.Write(order{Verb: call.VerbStart, Name: "wiki"}.line()); err != nil {
 			t.Fatal(err)
 		}
 		h.greet(ours, false)

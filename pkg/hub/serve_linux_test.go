@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"postern/pkg/call"
 	"postern/pkg/config"
 	"postern/pkg/mcptest"
 )
@@ -40,7 +41,7 @@ defaults: {policy: all, trust_level: 3}
 	if err != nil || len(w.Session) != 26 || fmt.Sprint(w.Want) != "[WANTED]" {
 		t.Fatalf("%+v, %v", w, err)
 	}
-	c.send(string(Values{Env: map[string]string{"WANTED": "this value", "OTHER": "never asked for"}}.Line()))
+	c.send(string(values{Env: map[string]string{"WANTED": "this value", "OTHER": "never asked for"}}.line()))
 	c.handshake()
 	row := c.stamped(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__env","arguments":{}}}`)
 	answer := c.line()
@@ -115,7 +116,7 @@ func TestNotes(t *testing.T) {
 		many[i] = strings.Repeat("é", config.HubNoteBytes)
 	}
 	got := notes(many)
-	if n := len(line(Welcome{Notes: got})); n > config.HubLineBytes || len(got) != config.HubNotes+1 || got[config.HubNotes] != "and 2980 more: mcp-catalog servers --check" {
+	if n := len(line(welcome{Notes: got})); n > config.HubLineBytes || len(got) != config.HubNotes+1 || got[config.HubNotes] != "and 2980 more: mcp-catalog servers --check" {
 		t.Errorf("%d bytes, %d notes: %s", n, len(got), got[len(got)-1])
 	}
 	if few := notes([]string{"a", "b"}); fmt.Sprint(few) != "[a b]" || notes(nil) != nil {
@@ -134,7 +135,7 @@ func TestValues(t *testing.T) {
 	} {
 		ours, theirs := pair(t)
 		go func() { _, _ = theirs.Write([]byte(text)); theirs.Close() }() // ends when all is read, or ours closed
-		got, err := values(&firstLines{conn: ours}, []string{"A", "B", "D", "E"})
+		got, err := readValues(&firstLines{conn: ours}, []string{"A", "B", "D", "E"})
 		if said := fmt.Sprint(got, err); said != want && (want != "error" || err == nil) {
 			t.Errorf("%.60s: %s", text, said)
 		}
@@ -248,14 +249,14 @@ func TestUnstampedLine(t *testing.T) {
 func TestOrders(t *testing.T) {
 	h := startHub(t, scratch(t), "0")
 	s := session(t, h.place)
-	for order, want := range map[Order]string{
-		{Verb: VerbStatus}:             `"sessions":[{`,
-		{Verb: VerbReload}:             `"sessions":1`,
-		{Verb: "sing"}:                 `"word":"invalid_arguments"`,
-		{Verb: VerbKill, Name: "none"}: `"error":{"word":"`,
+	for order, want := range map[order]string{
+		{Verb: call.VerbStatus}:             `"sessions":[{`,
+		{Verb: call.VerbReload}:             `"sessions":1`,
+		{Verb: "sing"}:                      `"word":"invalid_arguments"`,
+		{Verb: call.VerbKill, Name: "none"}: `"error":{"word":"`,
 	} {
 		c := connectTo(t, h.place)
-		c.send(string(order.Line()))
+		c.send(string(order.line()))
 		if got := c.line(); !strings.Contains(got, want) || c.line() != "" {
 			t.Errorf("%+v: %q", order, got)
 		}
@@ -269,10 +270,10 @@ func TestStopAndEnd(t *testing.T) {
 	dirs := scratch(t)
 	h := startHub(t, dirs, "0")
 	s := session(t, h.place)
-	if _, err := Control(t.Context(), connectTo(t, h.place), VerbStop, ""); err != nil {
+	if _, err := Control(t.Context(), connectTo(t, h.place), call.VerbStop, ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.line(); !IsStopped([]byte(got)) || s.line() != "" {
+	if got := s.line(); !isStopped([]byte(got)) || s.line() != "" {
 		t.Errorf("stopped: %q", got)
 	}
 	if code := h.code(); code != 0 {
@@ -314,7 +315,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 		wg.Go(s.ping) // ends with the answer
 	}
 	wg.Wait()
-	if _, err := Control(t.Context(), connectTo(t, h.place), VerbStop, ""); err != nil {
+	if _, err := Control(t.Context(), connectTo(t, h.place), call.VerbStop, ""); err != nil {
 		t.Fatal(err)
 	}
 	if code := h.code(); code != 0 {

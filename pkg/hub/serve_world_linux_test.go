@@ -156,10 +156,10 @@ func (c *client) line() string {
 }
 
 // hello begins a session and returns what the hub says.
-func (c *client) hello(h Hello) (Welcome, error) {
+func (c *client) hello(h Hello) (welcome, error) {
 	c.t.Helper()
-	c.send(string(h.Line()))
-	return ParseWelcome([]byte(c.line()))
+	c.send(string(h.line()))
+	return parseWelcome([]byte(c.line()))
 }
 
 // session begins the session of a bridge and makes the handshake.
@@ -212,7 +212,7 @@ func retired(t *testing.T, p Place) bool {
 	defer c.Close()
 	_, err = c.hello(Hello{Kind: KindBridge, NoProject: true})
 	var refused *RemoteError
-	return errors.As(err, &refused) && refused.Word == WordRetiring
+	return errors.As(err, &refused) && refused.Word == wordRetiring
 }
 
 // declare writes mcp.yaml.

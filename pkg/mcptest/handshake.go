@@ -13,10 +13,20 @@ func (a *Agent) Initialize() []byte {
 // object, and returns the result of initialize.
 func (a *Agent) InitializeAs(revision, capabilities string) []byte {
 	a.t.Helper()
-	params := `{"protocolVersion":` + string(wire.Quote(revision)) + `,"capabilities":` + capabilities + `,"clientInfo":{"name":"mcptest","version":"1.0"}}`
-	result := a.Ask("initialize", params)
+	result := a.Ask("initialize", initializeParams(revision, capabilities))
 	a.Notify("notifications/initialized", "")
 	return result
+}
+
+// BeginInitialize begins the handshake of the newest legacy revision, without a
+// capability, and returns the id of the request.
+func (a *Agent) BeginInitialize() string {
+	a.t.Helper()
+	return a.Request("initialize", initializeParams(newestLegacy, "{}"))
+}
+
+func initializeParams(revision, capabilities string) string {
+	return `{"protocolVersion":` + string(wire.Quote(revision)) + `,"capabilities":` + capabilities + `,"clientInfo":{"name":"mcptest","version":"1.0"}}`
 }
 
 // Modern makes every further request one of the newest revision, with these

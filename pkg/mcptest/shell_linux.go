@@ -3,13 +3,10 @@ package mcptest
 import (
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // Shell is an interactive shell on a terminal of its own, which does job control
@@ -29,21 +26,7 @@ type Shell struct {
 // test is skipped.
 func StartShell(t testing.TB, dir string, env []string) *Shell {
 	t.Helper()
-	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
-	if err := unix.IoctlSetPointerInt(int(outer.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(int(outer.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inner, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
-	}
+	outer, inner := Terminal(t)
 	defer inner.Close()
 	s := &Shell{t: t, outer: outer, cmd: exec.Command("/bin/sh", "-i")}
 	s.cmd.Dir, s.cmd.Env = dir, append(env, "PS1=", "ENV=", "TERM=dumb")

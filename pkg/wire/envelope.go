@@ -1,6 +1,6 @@
 package wire
 
-// Members of the envelope, indices into envelope.spans and memNames.
+// Members of the envelope, indices into envelope.spans; memName names them.
 const (
 	memVersion = iota
 	memID

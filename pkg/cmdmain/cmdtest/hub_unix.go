@@ -16,7 +16,6 @@ import (
 	"postern/pkg/config"
 	"postern/pkg/gateway"
 	"postern/pkg/hub"
-	"postern/pkg/mcptest"
 	"postern/pkg/state"
 )
 
@@ -74,14 +73,7 @@ func StartHub(env []string, getenv func(string) string) (end func(syscall.Signal
 		_ = c.Process.Signal(s)
 		_ = c.Wait()
 	}
-	answers := mcptest.Eventually(func() bool {
-		conn, err := hub.DialAny(context.Background(), dirs)
-		if err == nil {
-			conn.Close()
-		}
-		return err == nil
-	})
-	if !answers {
+	if !hubAnswers(dirs) {
 		end(syscall.SIGKILL)
 		return nil, errors.New("the hub does not answer")
 	}

@@ -4,20 +4,13 @@ package hub
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 )
 
 // maxSocketPath is what sun_path takes with its end.
 const maxSocketPath = 107
-
-func executable() string {
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
-}
 
 // checkSocket refuses: nothing here tells whose a socket is.
 func checkSocket(string) error { return errors.ErrUnsupported }
@@ -30,8 +23,10 @@ func isNobody(error) bool { return false }
 
 func isQueueFull(error) bool { return false }
 
-// Confined is false: it is not known here.
-func Confined() bool { return false }
+func identity(os.FileInfo) (device, inode uint64) { return 0, 0 }
+
+// hungUp is not known here.
+func hungUp(io.Reader) bool { return false }
 
 // Spawn is not possible here: errors.ErrUnsupported.
 func Spawn(string, []string, []string) error { return errors.ErrUnsupported }
@@ -46,3 +41,15 @@ func Private() {}
 
 // NoCoreDumps does nothing: none are written here.
 func NoCoreDumps() {}
+
+// Keeper cannot be made here.
+type Keeper struct{}
+
+// Attach returns nil: no process has a keeper here.
+func Attach() *Leash { return nil }
+
+// StartKeeper is not possible here: errors.ErrUnsupported.
+func StartKeeper(KeeperOptions) (*Keeper, error) { return nil, errors.ErrUnsupported }
+
+// Wait is never reached.
+func (*Keeper) Wait(bool) End { return End{} }
