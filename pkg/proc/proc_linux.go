@@ -83,11 +83,12 @@ func parseStat(pid int, raw string) (Stat, bool) {
 }
 
 // Gone is true when it is certain that the process has ended: a failed look, for
-// want of descriptors say, is no certainty. A stopped process is not gone.
+// want of descriptors say, is no certainty, nor is what /proc does not show: it may
+// hide the process, or not be there at all. A stopped process is not gone.
 func (id ID) Gone() bool {
 	s, err := Look(id.PID)
 	if err != nil {
-		return err == unix.ENOENT || err == unix.ESRCH
+		return (err == unix.ENOENT || err == unix.ESRCH) && unix.Kill(id.PID, 0) == unix.ESRCH
 	}
 	return s.Ended() || id.Start != 0 && s.Start != id.Start
 }

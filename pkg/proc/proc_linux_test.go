@@ -228,3 +228,30 @@ func TestParseStat(t *testing.T) {
 		t.Errorf("got %+v", self)
 	}
 }
+
+// Where /proc shows nothing, or hides a process, that is no sign of its end.
+func TestGoneWithoutProc(t *testing.T) {
+	const variable = "PROC_TEST_PARENT"
+	if parent, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		if _, err := Look(parent); err == nil || len(All()) > 0 {
+			t.Error("this test has a /proc")
+		}
+		if (ID{parent, 7}).Gone() || (ID{os.Getpid(), 7}).Gone() {
+			t.Error("the living are gone")
+		}
+		if !(ID{1 << 22, 7}).Gone() {
+			t.Error("nobody is not gone")
+		}
+		return
+	}
+	const hide = "mount -t tmpfs none /proc"
+	if out, err := exec.Command("unshare", "-rm", "sh", "-c", hide).CombinedOutput(); err != nil {
+		t.Skipf("no namespaces here: %v %s", err, out)
+	}
+	c := exec.Command("unshare", "-rm", "sh", "-c", hide+` && exec "$0" -test.run='^TestGoneWithoutProc$' -test.v`, os.Args[0])
+	c.Env = append(os.Environ(), variable+"="+strconv.Itoa(os.Getpid()))
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestGoneWithoutProc") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
