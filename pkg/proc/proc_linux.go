@@ -170,6 +170,19 @@ func Variable(pid int, name string) (string, bool) {
 	return "", false
 }
 
+// Own is whether all user ids of a process are this user's.
+func Own(pid int) bool {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(raw), "\nUid:")
+	line, _, _ := strings.Cut(after, "\n")
+	ids := strings.Fields(line)
+	uid := strconv.Itoa(os.Geteuid())
+	return len(ids) == 4 && !slices.ContainsFunc(ids, func(id string) bool { return id != uid })
+}
+
 // BecomeSubreaper makes this process the parent of its descendants' orphans, so
 // that none of them is lost to init. Whoever starts others calls it before.
 func BecomeSubreaper() error {
