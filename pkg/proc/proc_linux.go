@@ -22,13 +22,22 @@ type Stat struct {
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
 
 // Self is this process.
-func Self() ID {
-	pid := os.Getpid()
+func Self() ID { return Identify(os.Getpid()) }
+
+// Identify is the process that has this pid now. Where /proc tells nothing of it, or
+// of another pid namespace, in which somebody else has that pid, it has no start.
+func Identify(pid int) ID {
 	s, err := Look(pid)
-	if err != nil {
+	if err != nil || !shown() {
 		return ID{PID: pid}
 	}
 	return s.ID
+}
+
+// shown is whether /proc is that of our pid namespace.
+func shown() bool {
+	self, err := os.Readlink("/proc/self")
+	return err == nil && self == strconv.Itoa(os.Getpid())
 }
 
 // Look tells of the process that has this pid now.
@@ -97,7 +106,7 @@ func (id ID) Gone() bool {
 // /proc shows another pid namespace than ours: its numbers would mean others
 // when they are signalled.
 func All() []int {
-	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+	if !shown() {
 		return nil
 	}
 	dir, err := os.Open("/proc")

@@ -255,3 +255,30 @@ func TestGoneWithoutProc(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// The pids of another pid namespace's /proc are others' here: it tells no start, least
+// of all of this process, by which its servers know their owner.
+func TestIdentifyElsewhere(t *testing.T) {
+	const variable = "PROC_TEST_ELSEWHERE"
+	if os.Getenv(variable) != "" {
+		if _, err := Look(os.Getpid()); err != nil || os.Getpid() != 1 {
+			t.Error("the /proc of this test shows no other process as this one")
+		}
+		if id := Self(); id != (ID{PID: 1}) || len(All()) > 0 {
+			t.Errorf("this is %v of %d processes", id, len(All()))
+		}
+		return
+	}
+	c := exec.Command("unshare", "-rpf", os.Args[0], "-test.run=^TestIdentifyElsewhere$", "-test.v")
+	c.Env = append(os.Environ(), variable+"=1")
+	out, err := c.CombinedOutput()
+	if !strings.Contains(string(out), "=== RUN") {
+		t.Skipf("no namespaces here: %v %s", err, out)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestIdentifyElsewhere") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if id := Identify(os.Getpid()); id != Self() || id.Start == 0 {
+		t.Errorf("this is %v", id)
+	}
+}
