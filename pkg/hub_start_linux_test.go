@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"postern/pkg/mcptest"
+	"postern/pkg/proc"
 )
 
 // What an agent happens to have open does not live on in the hub that it started,
@@ -117,5 +119,56 @@ func TestHubVerbsReachAll(t *testing.T) {
 	s.nothingLeft()
 	if found := s.sockets(); len(found) > 0 {
 		t.Errorf("sockets are left: %v", found)
+	}
+}
+
+// A hub that comes too late for the agent that started it is there for the others:
+// the end of that agent, whose session is served without it, is not the hub's (R74).
+func TestHubIsLate(t *testing.T) {
+	s := newShared(t, "s")
+	var late *mcptest.Agent
+	for range 5 { // a hub may be too quick for this test
+		late = mcptest.Start(t, s.command("mcp-serve"))
+		id := late.Request("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}`)
+		if mcptest.Eventually(func() bool { s.suspend(late); return late.Stderr() != "" || answers(late, id) > 0 }) && late.Stderr() != "" {
+			break
+		}
+		late.Close()
+		s.stop()
+		late = nil
+	}
+	if late == nil {
+		t.Skip("no hub could be suspended before it answered")
+	}
+	if said := late.Stderr(); !strings.Contains(said, "served by this process") {
+		t.Fatalf("said: %s", said)
+	}
+	late.Notify("notifications/initialized", "")
+	s.call(late, "s__echo", "")
+	for _, pid := range s.left() {
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	h := s.theHub()
+	if !mcptest.Eventually(func() bool { return len(s.sockets()) == 1 }) {
+		t.Fatal("the hub does not come")
+	}
+	other := s.agent()
+	s.call(other, "s__echo", "")
+	if status := late.Close(); status != 0 {
+		t.Errorf("ended with %d", status)
+	}
+	s.call(other, "s__echo", "")
+	if now := s.theHub(); now != h || other.Stderr() != "" {
+		t.Errorf("hub %v is %v: %s", h, now, other.Stderr())
+	}
+	s.stop(other)
+}
+
+// suspend stops all hubs that an agent's bridge has started.
+func (s *shared) suspend(a *mcptest.Agent) {
+	for _, p := range proc.Below(a.PID()) {
+		if words := strings.Split(readFile(fmt.Sprintf("/proc/%d/cmdline", p.PID)), "\x00"); len(words) > 1 && words[1] == "hub" {
+			_ = syscall.Kill(p.PID, syscall.SIGSTOP)
+		}
 	}
 }

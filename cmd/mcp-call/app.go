@@ -142,10 +142,7 @@ func (m *caller) open() error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("the current directory: %w", err)
-	}
+	dir, _ := os.Getwd() // "" = none: it was removed
 	m.userFile = filepath.Join(dirs.Config, "mcp.yaml")
 	cfg := config.Load(config.LoadOptions{Dirs: dirs, Project: project})
 	if m.host, err = m.env.Host(dirs, cfg.Log); err != nil {

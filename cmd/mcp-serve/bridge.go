@@ -48,7 +48,13 @@ func relay(env *cmdmain.Env, c *cli.Context, wait time.Duration) (served bool, e
 	if !hi.IsText() {
 		return told(env, &hub.UnreachedError{Err: errNoText})
 	}
-	return told(env, bridge(env, place, hi))
+	started, err := bridge(env, place, hi)
+	if served, err := told(env, err); served || !started {
+		return served, err
+	}
+	// A keeper ends what is below it, and the hub that was started is below this
+	// process: it may be late, and serve others by then.
+	return true, alone(env.Ctx, env, env.Stdin, env.Stdout)
 }
 
 // errNoText says that there are no words for a hub.
@@ -89,18 +95,18 @@ const bridgeGCPercent = 25
 // the agent's first answer would wait for.
 const bridgeStart = time.Second
 
-// bridge runs one.
-func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
+// bridge runs one, and tells whether it has started a hub.
+func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) (started bool, _ error) {
 	defer time.AfterFunc(bridgeStart, func() { debug.SetGCPercent(bridgeGCPercent) }).Stop()
 	var since time.Time // when there was a hub last
-	return hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
+	err := hub.Bridge(env.Ctx, env.Stdin, env.Stdout, hub.BridgeOptions{
 		Hello:  hello,
 		Lookup: env.LookupEnv,
 		Reach: func(ctx context.Context) (net.Conn, error) {
 			if !since.IsZero() && place.StoppedSince(since) {
 				return nil, hub.ErrStopped
 			}
-			conn, err := reach(ctx, env, place)
+			conn, err := reach(ctx, env, place, &started)
 			if err == nil {
 				since = time.Now()
 				hub.NoCoreDumps()
@@ -112,15 +118,17 @@ func bridge(env *cmdmain.Env, place hub.Place, hello hub.Hello) error {
 		Say:       func(text string) { env.Sayf("%s", text) },
 		ParentPID: env.ParentPID(),
 	})
+	return started, err
 }
 
-// reach connects to the hub, and starts it where there is none. Who is confined
-// starts none: all agents would be confined with it.
-func reach(ctx context.Context, env *cmdmain.Env, place hub.Place) (net.Conn, error) {
+// reach connects to the hub, and starts it where there is none, which it notes in
+// started. Who is confined starts none: all agents would be confined with it.
+func reach(ctx context.Context, env *cmdmain.Env, place hub.Place, started *bool) (net.Conn, error) {
 	if hub.Confined() {
 		return place.Dial(ctx)
 	}
 	return place.Reach(ctx, func() error {
+		*started = true
 		return hub.Spawn(hub.Executable(), []string{os.Args[0], "hub"}, hub.Environment(env.Environ, place.Dirs))
 	})
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Person refuses a verb that widens what may run where an agent could have
-// typed it (S3): with an agent's token in the environment, or below a program
-// that runs mcp-serve with these directories. The refusal is a row of the call
+// typed it (S3): with an agent's token in the environment, below a program that
+// runs mcp-serve with these directories, or where nothing tells whether it is. The refusal is a row of the call
 // log: verb is what was tried, server the id it was about.
 func (e *Env) Person(dirs state.Dirs, verb, server string) error {
 	why := e.agentAbove(dirs)
@@ -23,6 +23,9 @@ func (e *Env) Person(dirs state.Dirs, verb, server string) error {
 	}
 	e.logRefusal(dirs, verb, server, why)
 	hint := "run this in a terminal of your own"
+	if errors.Is(why, trust.ErrNoProcessList) {
+		hint = "have /proc mounted here: mount -t proc proc /proc"
+	}
 	var above *trust.AgentTerminalError
 	if errors.As(why, &above) && !above.Served {
 		hint += fmt.Sprintf("; if %s hosts your terminals too, name it under sessions.terminal_hosts in mcp.yaml", Printable(above.Name))

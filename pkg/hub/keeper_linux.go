@@ -35,13 +35,7 @@ func attributes(session bool) *syscall.SysProcAttr {
 
 func replace(from, to int) error { return unix.Dup3(from, to, 0) }
 
-func identify(pid int) proc.ID {
-	s, err := proc.Look(pid)
-	if err != nil {
-		return proc.ID{PID: pid}
-	}
-	return s.ID
-}
+func identify(pid int) proc.ID { return proc.Identify(pid) }
 
 // below are the processes below this one. The kernel keeps that list.
 type below struct{}

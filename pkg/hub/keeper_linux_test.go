@@ -469,3 +469,19 @@ func TestToldTwice(t *testing.T) {
 		}
 	}
 }
+
+// Orphans that come to the keeper, as all of a container do whose first process it
+// is, are waited for when they end, and not only when the command does.
+func TestOrphansOfOthers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "orphan")
+	keep(t, nil, "spawn", "/bin/sh", "-c", `(sh -c 'echo $$ >"$0.new" && mv "$0.new" "$0"' "$0" &)`, file).ready()
+	pid := 0
+	if !mcptest.Eventually(func() bool {
+		text, _ := os.ReadFile(file)
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return pid > 0
+	}) {
+		t.Fatal("there is no orphan")
+	}
+	waitGone(t, pid)
+}

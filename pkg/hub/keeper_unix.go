@@ -153,14 +153,15 @@ func (k *Keeper) Wait(interrupted bool) End {
 	}
 }
 
-// reap waits for the command if it has ended. Signals are sent by the same
-// goroutine, so that none can reach a process that got its pid.
+// reap waits for the command if it has ended, and for orphans that have: those of
+// all others come here too where this is the first process of a container. Signals
+// are sent by the same goroutine, so that none can reach a process that got its pid.
 func (k *Keeper) reap() (End, bool) {
 	var status syscall.WaitStatus
 	for {
-		got, err := syscall.Wait4(k.child, &status, syscall.WNOHANG, nil)
+		got, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
 		switch {
-		case err == syscall.EINTR:
+		case err == syscall.EINTR, got > 0 && got != k.child:
 			continue
 		case err != nil || got != k.child:
 			return End{Status: 1}, err != nil // nobody knows how

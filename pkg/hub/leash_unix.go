@@ -21,7 +21,7 @@ func Attach() *Leash {
 	}
 	_ = os.Unsetenv(variable)
 	m, ok := parseMark(text)
-	if !ok || m.keeper != parent() || !isPipe(m.fd) {
+	if !ok || !m.by(parent()) || !isPipe(m.fd) {
 		return nil // inherited from a process that was kept, or made up
 	}
 	unix.CloseOnExec(m.fd)

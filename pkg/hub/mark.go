@@ -32,6 +32,13 @@ func parseMark(text string) (mark, bool) {
 	return m, true
 }
 
+// by is whether the parent of this process made the mark. One that may not be
+// looked at, as where /proc hides it, is known by its pid: a kept process that
+// takes itself for none would start the next one without end.
+func (m mark) by(parent proc.ID) bool {
+	return m.keeper == parent || m.keeper.PID == parent.PID && parent.Start == 0
+}
+
 // in is environ with m, and without a mark that was there before.
 func (m mark) in(environ []string) []string {
 	out := make([]string, 0, len(environ)+1)

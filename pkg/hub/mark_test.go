@@ -41,3 +41,21 @@ func TestMarkIn(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A keeper that may not be looked at, as where /proc hides processes, is known by its
+// pid: a process that did not know it would keep the next one, and so on without end.
+func TestMarkBy(t *testing.T) {
+	m := mark{proc.ID{PID: 7, Start: 12}, 3, 4}
+	for parent, want := range map[proc.ID]bool{
+		{PID: 7, Start: 12}: true, {PID: 7}: true,
+		{PID: 7, Start: 13}: false, {PID: 8, Start: 12}: false, {PID: 8}: false, {}: false,
+	} {
+		if m.by(parent) != want {
+			t.Errorf("by %v: %v", parent, !want)
+		}
+	}
+	m.keeper.Start = 0
+	if m.by(proc.ID{PID: 7, Start: 12}) || !m.by(proc.ID{PID: 7}) {
+		t.Error("a mark without a start is believed of a parent that has one")
+	}
+}

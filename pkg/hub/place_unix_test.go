@@ -443,3 +443,22 @@ func TestDialAll(t *testing.T) {
 		t.Errorf("what is left of a killed one: %v", err)
 	}
 }
+
+// Where no lock can be taken there can be no hub: that is said at once, and with the
+// reason, and nobody waits for a hub.
+func TestReachWithoutLocks(t *testing.T) {
+	for _, name := range []func(Place) string{Place.startFile, Place.lockFile} {
+		p := placeOf(t, scratch(t), "a")
+		if err := os.Mkdir(name(p), 0o700); err != nil { // as on a file system that is full or read-only
+			t.Fatal(err)
+		}
+		var nobody *NoHubError
+		_, err := p.Reach(t.Context(), func() error { t.Error("a hub was started"); return nil })
+		if err == nil || errors.As(err, &nobody) || !strings.Contains(err.Error(), name(p)) {
+			t.Errorf("%v", err)
+		}
+		if !p.Free(t.Context()) {
+			t.Error("somebody is the hub")
+		}
+	}
+}

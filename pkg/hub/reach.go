@@ -83,8 +83,8 @@ func try(path string) (unlock func() error, err error) {
 func lockWithin(ctx context.Context, path string) (unlock func() error, err error) {
 	unlock, err = state.Lock(ctx, path)
 	var held *state.LockedError
-	if errors.As(err, &held) || err != nil && ctx.Err() != nil {
-		return nil, nil
+	if errors.As(err, &held) || err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		return nil, nil // any other error stays one: nobody gets a lock there
 	}
 	return unlock, err
 }

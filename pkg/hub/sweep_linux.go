@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -66,7 +65,7 @@ func ownerOf(pid int) (proc.ID, bool) {
 // of one process only if the same one was there before and after.
 func confirmed(pid int, owner proc.ID) []proc.Stat {
 	before, err := proc.Look(pid)
-	if err != nil || before.Ended() || !own(pid) || !sameWorld(pid) {
+	if err != nil || before.Ended() || !proc.Own(pid) || !sameWorld(pid) {
 		return nil
 	}
 	if again, marked := ownerOf(pid); !marked || again != owner {
@@ -84,19 +83,6 @@ func confirmed(pid int, owner proc.ID) []proc.Stat {
 func ours(pid int) bool {
 	var st unix.Stat_t
 	return unix.Stat("/proc/"+strconv.Itoa(pid), &st) == nil && int(st.Uid) == os.Geteuid()
-}
-
-// own is whether all user ids of a process are this user's.
-func own(pid int) bool {
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(raw), "\nUid:")
-	line, _, _ := strings.Cut(after, "\n")
-	ids := strings.Fields(line)
-	uid := strconv.Itoa(os.Geteuid())
-	return len(ids) == 4 && !slices.ContainsFunc(ids, func(id string) bool { return id != uid })
 }
 
 // sameWorld is whether pids and times mean to a process what they mean to us: the

@@ -22,13 +22,22 @@ type Stat struct {
 func (s Stat) Ended() bool { return s.State == 'Z' || s.State == 'X' }
 
 // Self is this process.
-func Self() ID {
-	pid := os.Getpid()
+func Self() ID { return Identify(os.Getpid()) }
+
+// Identify is the process that has this pid now. Where /proc tells nothing of it, or
+// of another pid namespace, in which somebody else has that pid, it has no start.
+func Identify(pid int) ID {
 	s, err := Look(pid)
-	if err != nil {
+	if err != nil || !shown() {
 		return ID{PID: pid}
 	}
 	return s.ID
+}
+
+// shown is whether /proc is that of our pid namespace.
+func shown() bool {
+	self, err := os.Readlink("/proc/self")
+	return err == nil && self == strconv.Itoa(os.Getpid())
 }
 
 // Look tells of the process that has this pid now.
@@ -83,11 +92,12 @@ func parseStat(pid int, raw string) (Stat, bool) {
 }
 
 // Gone is true when it is certain that the process has ended: a failed look, for
-// want of descriptors say, is no certainty. A stopped process is not gone.
+// want of descriptors say, is no certainty, nor is what /proc does not show: it may
+// hide the process, or not be there at all. A stopped process is not gone.
 func (id ID) Gone() bool {
 	s, err := Look(id.PID)
 	if err != nil {
-		return err == unix.ENOENT || err == unix.ESRCH
+		return (err == unix.ENOENT || err == unix.ESRCH) && unix.Kill(id.PID, 0) == unix.ESRCH
 	}
 	return s.Ended() || id.Start != 0 && s.Start != id.Start
 }
@@ -96,7 +106,7 @@ func (id ID) Gone() bool {
 // /proc shows another pid namespace than ours: its numbers would mean others
 // when they are signalled.
 func All() []int {
-	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
+	if !shown() {
 		return nil
 	}
 	dir, err := os.Open("/proc")
@@ -167,6 +177,19 @@ func Variable(pid int, name string) (string, bool) {
 		rest = after
 	}
 	return "", false
+}
+
+// Own is whether all user ids of a process are this user's.
+func Own(pid int) bool {
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(raw), "\nUid:")
+	line, _, _ := strings.Cut(after, "\n")
+	ids := strings.Fields(line)
+	uid := strconv.Itoa(os.Geteuid())
+	return len(ids) == 4 && !slices.ContainsFunc(ids, func(id string) bool { return id != uid })
 }
 
 // BecomeSubreaper makes this process the parent of its descendants' orphans, so

@@ -228,3 +228,57 @@ func TestParseStat(t *testing.T) {
 		t.Errorf("got %+v", self)
 	}
 }
+
+// Where /proc shows nothing, or hides a process, that is no sign of its end.
+func TestGoneWithoutProc(t *testing.T) {
+	const variable = "PROC_TEST_PARENT"
+	if parent, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		if _, err := Look(parent); err == nil || len(All()) > 0 {
+			t.Error("this test has a /proc")
+		}
+		if (ID{parent, 7}).Gone() || (ID{os.Getpid(), 7}).Gone() {
+			t.Error("the living are gone")
+		}
+		if !(ID{1 << 22, 7}).Gone() {
+			t.Error("nobody is not gone")
+		}
+		return
+	}
+	const hide = "mount -t tmpfs none /proc"
+	if out, err := exec.Command("unshare", "-rm", "sh", "-c", hide).CombinedOutput(); err != nil {
+		t.Skipf("no namespaces here: %v %s", err, out)
+	}
+	c := exec.Command("unshare", "-rm", "sh", "-c", hide+` && exec "$0" -test.run='^TestGoneWithoutProc$' -test.v`, os.Args[0])
+	c.Env = append(os.Environ(), variable+"="+strconv.Itoa(os.Getpid()))
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestGoneWithoutProc") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The pids of another pid namespace's /proc are others' here: it tells no start, least
+// of all of this process, by which its servers know their owner.
+func TestIdentifyElsewhere(t *testing.T) {
+	const variable = "PROC_TEST_ELSEWHERE"
+	if os.Getenv(variable) != "" {
+		if _, err := Look(os.Getpid()); err != nil || os.Getpid() != 1 {
+			t.Error("the /proc of this test shows no other process as this one")
+		}
+		if id := Self(); id != (ID{PID: 1}) || len(All()) > 0 {
+			t.Errorf("this is %v of %d processes", id, len(All()))
+		}
+		return
+	}
+	c := exec.Command("unshare", "-rpf", os.Args[0], "-test.run=^TestIdentifyElsewhere$", "-test.v")
+	c.Env = append(os.Environ(), variable+"=1")
+	out, err := c.CombinedOutput()
+	if !strings.Contains(string(out), "=== RUN") {
+		t.Skipf("no namespaces here: %v %s", err, out)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestIdentifyElsewhere") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if id := Identify(os.Getpid()); id != Self() || id.Start == 0 {
+		t.Errorf("this is %v", id)
+	}
+}

@@ -31,12 +31,21 @@ func locateRuntime(getenv func(string) string) (string, error) {
 // repairs nothing: whoever else made the directory may hold it open.
 func EnsureRuntime(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
-		return err
+		return elsewhere(err)
 	}
 	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+		return elsewhere(err)
 	}
 	return CheckRuntime(path, "")
+}
+
+// elsewhere is err with what to do: the directory that the environment names may be
+// another user's, as after su, or on a file system that cannot be written.
+func elsewhere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fmt.Errorf("%w: set POSTERN_RUNTIME_DIR to a directory of yours", err)
 }
 
 // CheckRuntime judges a runtime directory (C1, C5): a directory and no symlink,
@@ -47,7 +56,7 @@ func CheckRuntime(path, project string) error {
 	fi, err := os.Lstat(path)
 	switch {
 	case err != nil:
-		return err
+		return elsewhere(err)
 	case fi.Mode()&fs.ModeSymlink != 0:
 		return &UnsafeError{Path: path, Why: "is a symlink, not the runtime directory itself: remove it, or set POSTERN_RUNTIME_DIR"}
 	case !fi.IsDir():

@@ -105,3 +105,22 @@ func TestRuntimeInProject(t *testing.T) {
 		t.Errorf("beside a project: %v", err)
 	}
 }
+
+// One that cannot be made or looked at, as below another user's XDG_RUNTIME_DIR or on
+// a read-only file system, is an error that says what to do; one that is absent stays
+// known as that.
+func TestRuntimeElsewhere(t *testing.T) {
+	file := filepath.Join(privateDir(t), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := filepath.Join(file, "run")
+	for _, err := range []error{state.EnsureRuntime(run), state.CheckRuntime(run, "")} {
+		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "POSTERN_RUNTIME_DIR") {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := state.CheckRuntime(file+"-absent", ""); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,6 +1,13 @@
 package trust
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNoProcessList refuses where nothing tells whether this is below an agent: no
+// /proc, or that of another pid namespace, as after a chroot.
+var ErrNoProcessList = errors.New("nothing tells whether this terminal belongs to an agent: /proc does not list the processes of this pid namespace")
 
 // AgentTerminalError refuses to widen anything from below an agent (S3): the
 // model behind it could type the command as well as its person.

@@ -1,6 +1,8 @@
 package trust
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,9 +29,14 @@ const maxAncestors = 256
 // mcp-serve that works with the same directories. hosts names programs that run
 // agents and people's terminals alike and are passed over, as is the hub: who
 // started that is no agent, and may well be above all terminals. Processes that
-// cannot be looked at are no agents of ours: they belong to others. What runs below
-// a gateway is its servers', whoever started it: an agent may have them run it.
+// cannot be looked at are no agents of ours: they belong to others, but for those of
+// this user that may do more than this one. What runs below a gateway is its
+// servers', whoever started it: an agent may have them run it. Without the process
+// list it is ErrNoProcessList.
 func NotBelowAgent(dirs state.Dirs, hosts []string) error {
+	if !slices.Contains(proc.All(), os.Getpid()) {
+		return ErrNoProcessList
+	}
 	return notBelow(dirs, hosts, ancestors(os.Getpid()))
 }
 
@@ -111,8 +118,12 @@ func commandLine(pid int) string {
 }
 
 // sameDirs reports whether a gateway works with these directories: it was given
-// them in its environment, or as --config-dir.
+// them in its environment, or as --config-dir. Of one of this user that hides its
+// environment it is assumed.
 func sameDirs(pid int, dirs state.Dirs) bool {
+	if hidden(pid) {
+		return true
+	}
 	theirs, err := state.Locate(func(name string) string {
 		value, _ := proc.Variable(pid, name)
 		return value
@@ -135,6 +146,18 @@ func sameDirs(pid int, dirs state.Dirs) bool {
 		}
 	}
 	return real(theirs.Config) == real(dirs.Config)
+}
+
+// hidden reports that a process of this user does not let this one read its
+// environment: it has capabilities that a sandbox took from this one, say, or its
+// program cannot be read.
+func hidden(pid int) bool {
+	f, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err == nil {
+		f.Close()
+		return false
+	}
+	return errors.Is(err, fs.ErrPermission) && proc.Own(pid)
 }
 
 func real(path string) string {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,82 @@ func TestNotBelowFirstProcess(t *testing.T) {
 	out, err := exec.Command("unshare", append(own, os.Args[0], "-test.run=^TestNotBelowAgent$", "-test.v")...).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestNotBelowAgent") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A gateway that this process may not look into, because a sandbox took its
+// capabilities say, is an agent's all the same.
+func TestNotBelowHidden(t *testing.T) {
+	const variable = "TRUST_TEST_HIDDEN"
+	if pid, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		if !hidden(pid) {
+			t.Skip("it can be looked into")
+		}
+		var agent *AgentTerminalError
+		if err := NotBelowAgent(state.Dirs{Config: "/nowhere"}, nil); !errors.As(err, &agent) || agent.PID != os.Getppid() {
+			t.Errorf("below %d, which runs %d: %v", os.Getppid(), pid, err)
+		}
+		return
+	}
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip("no sleep")
+	}
+	program, err := os.ReadFile(sleep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := exec.Command(filepath.Join(t.TempDir(), gatewayName), "60")
+	if err := os.WriteFile(gateway.Path, program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(gateway.Path, 0o100); err != nil { // which root alone may read
+		t.Fatal(err)
+	}
+	if err := gateway.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { gateway.Process.Kill(); gateway.Wait() })
+	if hidden(os.Getpid()) {
+		t.Error("this process hides from itself")
+	}
+	words := []string{os.Args[0], "-test.run=^TestNotBelowHidden$", "-test.v"}
+	if os.Geteuid() == 0 {
+		words = append([]string{"setpriv", "--bounding-set", "-all", "--inh-caps", "-all"}, words...)
+	}
+	inner := exec.Command(words[0], words[1:]...)
+	inner.Env = append(os.Environ(), variable+"="+strconv.Itoa(gateway.Process.Pid))
+	out, err := inner.CombinedOutput()
+	switch {
+	case errors.Is(err, exec.ErrNotFound) || strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("nothing hides from this process: %v %s", err, out)
+	case err != nil || !strings.Contains(string(out), "--- PASS: TestNotBelowHidden"):
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// Where /proc lists no processes nothing tells a person from an agent.
+func TestNoProcessList(t *testing.T) {
+	const variable = "TRUST_TEST_NO_PROC"
+	if os.Getenv(variable) != "" {
+		if err := NotBelowAgent(state.Dirs{Config: "/nowhere"}, nil); !errors.Is(err, ErrNoProcessList) {
+			t.Errorf("%v", err)
+		}
+		return
+	}
+	for _, how := range [][]string{
+		{"unshare", "-rm", "sh", "-c", `mount -t tmpfs none /proc && exec "$0" "$@"`}, // none
+		{"unshare", "-rpf"}, // that of the pid namespace outside
+	} {
+		inner := exec.Command(how[0], append(how[1:], os.Args[0], "-test.run=^TestNoProcessList$", "-test.v")...)
+		inner.Env = append(os.Environ(), variable+"=1")
+		out, err := inner.CombinedOutput()
+		if !strings.Contains(string(out), "=== RUN") {
+			t.Skipf("no namespaces here: %v %s", err, out)
+		}
+		if err != nil || !strings.Contains(string(out), "--- PASS: TestNoProcessList") {
+			t.Errorf("%q: %v: %s", how, err, out)
+		}
 	}
 }
 
