@@ -107,7 +107,7 @@ func (s *shared) hubs() (all []theHub) {
 	return all
 }
 
-// hub waits for exactly one hub.
+// theHub waits for exactly one hub.
 func (s *shared) theHub() theHub {
 	s.t.Helper()
 	var all []theHub

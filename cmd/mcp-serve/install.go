@@ -21,7 +21,7 @@ func installVerb(env *cmdmain.Env) *cli.Command {
 		Name: "install", Usage: "have systemd start the hub when it is needed",
 		Description: "Writes postern.socket and postern.service into the folder of the user's systemd units, for\n" +
 			"the directories in force and for this build: after an upgrade run it again. Without it\n" +
-			"agents start the hub themselves, and it has the environment of the first of them.",
+			"agents start the hub themselves, and it has PATH and language of the first of them.",
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "dry-run", Usage: "print what would be written"}},
 		Action: func(c *cli.Context) error { return install(env, c) },
 	}

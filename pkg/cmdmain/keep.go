@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"time"
 
-	"postern/pkg/config"
 	"postern/pkg/hub"
 	"postern/pkg/proc"
 	"postern/pkg/state"
@@ -98,11 +95,7 @@ func (e *Env) sweep(ctx context.Context, dirs state.Dirs) {
 	if found == 0 {
 		return
 	}
-	log, err := state.OpenRolling(filepath.Join(dirs.State, "hub.log"), config.HubLogBytes)
-	if err != nil {
-		return // a home that cannot be written has been told of
-	}
-	defer log.Close()
-	_ = log.Append(fmt.Appendf(nil, "%s %s ended what a killed process of postern had left: %d processes\n",
-		time.Now().UTC().Format(time.RFC3339), e.Name, found-left))
+	keep, done, _ := e.openHubLog(dirs) // a home that cannot be written has been told of
+	defer done()
+	keep(fmt.Sprintf("ended what a killed process of postern had left: %d processes", found-left))
 }

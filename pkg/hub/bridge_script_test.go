@@ -273,7 +273,7 @@ func (s *bridged) over() error {
 }
 
 // hasLost is the one answer to a call that was lost, or not sent.
-func (s *bridged) hasLost(id string, parts ...string) string {
+func (s *bridged) hasLost(id string, parts ...string) {
 	s.t.Helper()
 	line := string(s.Expect(id).Raw)
 	for _, p := range append(parts, `"word":"hub_lost"`) {
@@ -281,7 +281,6 @@ func (s *bridged) hasLost(id string, parts ...string) string {
 			s.t.Errorf("%s: %q is not in it", line, p)
 		}
 	}
-	return line
 }
 
 // reachOnly reaches this one connection, or fails with the error behind it.

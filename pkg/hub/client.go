@@ -36,9 +36,9 @@ func (e *LostError) Error() string {
 // Unwrap is what the connection said.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// Serves reports whether err, of OpenCaller or of a request before anything was asked
-// for, leaves the hub one that serves this command. One that went away, does not
-// answer or is full does not: the command says so and works without it.
+// Serves reports whether the hub serves this command though there was err, of
+// OpenCaller or of a request before anything was asked for. One that went away, does
+// not answer or is full does not: the command says so and works without it.
 func Serves(err error) bool {
 	_, lost := errors.AsType[*LostError](err)
 	refused, _ := errors.AsType[*RemoteError](err)

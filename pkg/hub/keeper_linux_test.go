@@ -23,13 +23,13 @@ import (
 // K4: the code passes, whichever it is, and a signal as the shell shows it.
 func TestCodes(t *testing.T) {
 	for _, code := range []int{0, 1, 7, 130, 255} {
-		k := keep(t, nil, "exit", strconv.Itoa(code))
+		k := keep(t, "exit", strconv.Itoa(code))
 		if got := k.end(); got != code || k.stderr.String() != fmt.Sprintf("end %d 0 0\n", code) {
 			t.Errorf("%d: %d, %s", code, got, &k.stderr)
 		}
 	}
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGHUP} {
-		k := keep(t, nil, "kill", strconv.Itoa(int(sig)))
+		k := keep(t, "kill", strconv.Itoa(int(sig)))
 		if got := k.end(); got != 128+int(sig) || k.stderr.String() != fmt.Sprintf("end %d %d 0\n", got, sig) {
 			t.Errorf("%v: %d, %s", sig, got, &k.stderr)
 		}
@@ -49,7 +49,7 @@ func TestInheritance(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	k := prepare(t, []string{"A=1", variable + "=1.2.3.4"}, "tell", "", "--x=é y", "-")
+	k := prepare(t, []string{"A=1", keeperVariable + "=1.2.3.4"}, "tell", "", "--x=é y", "-")
 	k.Path, k.Args[0] = os.Args[0], "some-name"
 	if k.Path, err = filepath.Abs(os.Args[0]); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestInheritance(t *testing.T) {
 	if want := []string{"some-name", "tell", "", "--x=é y", "-"}; !slices.Equal(w.Args, want) {
 		t.Errorf("arguments %q", w.Args)
 	}
-	env := slices.DeleteFunc(slices.Clone(k.Env), func(e string) bool { return strings.HasPrefix(e, variable+"=") })
+	env := slices.DeleteFunc(slices.Clone(k.Env), func(e string) bool { return strings.HasPrefix(e, keeperVariable+"=") })
 	if a, b := slices.Sorted(slices.Values(w.Environ)), slices.Compact(slices.Sorted(slices.Values(env))); !slices.Equal(a, b) {
 		t.Errorf("environment\n%q, not\n%q", a, b)
 	}
@@ -95,7 +95,7 @@ func ownPipes(fds map[string]string) (n int) {
 
 // The mark is believed by the process it was made for and nobody else.
 func TestMarkOfOthers(t *testing.T) {
-	other := keep(t, nil, "listen").ready()
+	other := keep(t, "listen").ready()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestMarkOfOthers(t *testing.T) {
 		"with the end to write":     {self, 5, 1},
 		"with a descriptor of none": {self, 99, 1},
 	} {
-		k := prepare(t, []string{variable + "=" + m.String()}, "tell")
+		k := prepare(t, []string{keeperVariable + "=" + m.String()}, "tell")
 		k.ExtraFiles = []*os.File{r, os.Stderr, w}
 		if name == "with a file" {
 			if k.ExtraFiles[1], err = os.Open(os.DevNull); err != nil {
@@ -129,7 +129,7 @@ func TestMarkOfOthers(t *testing.T) {
 			t.Errorf("%s: process %d below %d made no keeper", name, found.PID, found.PPID)
 		}
 	}
-	k := prepare(t, []string{variable + "=" + mark{self, 3, 4242}.String()}, "tell")
+	k := prepare(t, []string{keeperVariable + "=" + mark{self, 3, 4242}.String()}, "tell")
 	k.ExtraFiles = []*os.File{r}
 	k.start()
 	var found told
@@ -140,7 +140,7 @@ func TestMarkOfOthers(t *testing.T) {
 
 // Signals to end come to the command once each, also when it was stopped.
 func TestSignals(t *testing.T) {
-	k := keep(t, nil, "listen").ready()
+	k := keep(t, "listen").ready()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGTERM} {
 		k.signal(k.keeper(), sig)
 		if got := k.line(); got != "handed" {
@@ -163,7 +163,7 @@ func TestSignals(t *testing.T) {
 
 // A signal that came before the keeper could listen is handed down.
 func TestInterruptedBefore(t *testing.T) {
-	k := keep(t, nil, "interrupted").ready()
+	k := keep(t, "interrupted").ready()
 	if got := k.line(); got != "handed" {
 		t.Errorf("%q", got)
 	}
@@ -175,7 +175,7 @@ func TestInterruptedBefore(t *testing.T) {
 
 // Stopping stops both, continuing continues both, and nothing is lost by it.
 func TestStop(t *testing.T) {
-	k := keep(t, nil, "listen").ready()
+	k := keep(t, "listen").ready()
 	k.signal(k.keeper(), syscall.SIGTSTP)
 	waitState(t, k.keeper(), "T")
 	waitState(t, k.child, "T")
@@ -197,7 +197,7 @@ func TestStop(t *testing.T) {
 
 // QUIT is the runtime's: the command shows where it is, and ends.
 func TestQuit(t *testing.T) {
-	k := keep(t, nil, "listen").ready()
+	k := keep(t, "listen").ready()
 	k.signal(k.keeper(), syscall.SIGQUIT)
 	if code := k.end(); code != 2 || !strings.Contains(k.stderr.String(), "SIGQUIT: quit") {
 		t.Errorf("ended with %d: %.200s", code, &k.stderr)
@@ -223,7 +223,7 @@ func TestNohup(t *testing.T) {
 
 // Every wait is bounded: a command that was told to end and does not is killed.
 func TestPatience(t *testing.T) {
-	k := keep(t, nil, "deaf").ready()
+	k := keep(t, "deaf").ready()
 	begin := time.Now()
 	k.signal(k.keeper(), syscall.SIGTERM)
 	if code := k.end(); code != 137 || time.Since(begin) < time.Second {
@@ -236,7 +236,7 @@ func TestPatience(t *testing.T) {
 // end of the pipe.
 func TestKeeperIsKilled(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
-		k := keep(t, nil, "listen").ready()
+		k := keep(t, "listen").ready()
 		if stopped {
 			k.signal(k.keeper(), syscall.SIGSTOP)
 			waitState(t, k.keeper(), "T")
@@ -269,7 +269,7 @@ func servers(t *testing.T, n int, faults ...string) (*kept, []int) {
 	for _, f := range append(faults, "ignore-eof") {
 		args = append(args, "-fault", f)
 	}
-	k := keep(t, nil, args...).ready()
+	k := keep(t, args...).ready()
 	pids := []int{mcptest.WaitEvents(t, events, "start", 1)[0].PID}
 	for _, e := range mcptest.WaitEvents(t, events, "grandchild", n) {
 		pid, err := strconv.Atoi(e.Data)
@@ -363,7 +363,7 @@ func TestStoppedIsKilled(t *testing.T) {
 // The keeper costs no descriptor but its end of the pipe and standard error, so
 // that the other ends of the command's pipes see the command's end.
 func TestKeeperHoldsNothing(t *testing.T) {
-	k := keep(t, nil, "listen").ready()
+	k := keep(t, "listen").ready()
 	fds := descriptorsOf(k.keeper())
 	if fds["0"] != os.DevNull || fds["1"] != os.DevNull {
 		t.Errorf("descriptors %v", fds)

@@ -15,11 +15,11 @@ import (
 // keeper. It is called once, before anything else is opened.
 func Attach() *Leash {
 	takeName()
-	text, ok := os.LookupEnv(variable)
+	text, ok := os.LookupEnv(keeperVariable)
 	if !ok {
 		return nil
 	}
-	_ = os.Unsetenv(variable)
+	_ = os.Unsetenv(keeperVariable)
 	m, ok := parseMark(text)
 	if !ok || !m.by(parent()) || !isPipe(m.fd) {
 		return nil // inherited from a process that was kept, or made up

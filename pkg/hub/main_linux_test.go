@@ -153,9 +153,9 @@ type kept struct {
 	child  int // set by ready
 }
 
-func keep(t *testing.T, env []string, args ...string) *kept {
+func keep(t *testing.T, args ...string) *kept {
 	t.Helper()
-	k := prepare(t, env, args...)
+	k := prepare(t, nil, args...)
 	k.start()
 	return k
 }
@@ -250,7 +250,7 @@ func (k *kept) end() int {
 	}
 }
 
-// state is the letter of /proc/PID/stat, 0 for none.
+// processState is the letter of /proc/PID/stat, 0 for none.
 func processState(pid int) byte {
 	s, err := proc.Look(pid)
 	if err != nil {

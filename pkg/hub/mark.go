@@ -8,8 +8,8 @@ import (
 	"postern/pkg/proc"
 )
 
-// variable is where the command finds the mark of its keeper.
-const variable = "POSTERN_KEEPER"
+// keeperVariable is where the command finds the mark of its keeper.
+const keeperVariable = "POSTERN_KEEPER"
 
 // mark says who keeps a process and through what.
 type mark struct {
@@ -43,9 +43,9 @@ func (m mark) by(parent proc.ID) bool {
 func (m mark) in(environ []string) []string {
 	out := make([]string, 0, len(environ)+1)
 	for _, e := range environ {
-		if !strings.HasPrefix(e, variable+"=") {
+		if !strings.HasPrefix(e, keeperVariable+"=") {
 			out = append(out, e)
 		}
 	}
-	return append(out, variable+"="+m.String())
+	return append(out, keeperVariable+"="+m.String())
 }

@@ -67,10 +67,10 @@ func TestOneWinner(t *testing.T) {
 	}
 }
 
-// copyOf is the test binary under another name.
-func copyOf(t *testing.T, name string) string {
+// copyOf is a copy of the test binary, with a name of its own.
+func copyOf(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(scratch(t).Config, name)
+	path := filepath.Join(scratch(t).Config, "program")
 	replaceBy(t, path)
 	return path
 }
@@ -93,7 +93,7 @@ func replaceBy(t *testing.T, path string) {
 // MB-060: a hub whose executable was replaced takes no new session, leaves its
 // place to the next one, and ends with its last session, which it serves to the end.
 func TestReplacedExecutable(t *testing.T) {
-	dirs, program := scratch(t), copyOf(t, "program")
+	dirs, program := scratch(t), copyOf(t)
 	old := prepareHub(t, dirs, program, "hub", "1", "0")
 	old.start()
 	old.up()
@@ -121,7 +121,7 @@ func TestReplacedExecutable(t *testing.T) {
 
 // A hub that nobody asks notices it as well.
 func TestReplacedExecutableUnasked(t *testing.T) {
-	dirs, program := scratch(t), copyOf(t, "program")
+	dirs, program := scratch(t), copyOf(t)
 	h := prepareHub(t, dirs, program, "hub", "1", "0")
 	h.start()
 	h.up()
@@ -136,7 +136,7 @@ func TestReplacedExecutableUnasked(t *testing.T) {
 // Agents of an earlier build may lose their hub after an upgrade: one of their own
 // build is started from the image that they run, and is there as long as they are.
 func TestHubOfAnEarlierBuild(t *testing.T) {
-	dirs, program := scratch(t), copyOf(t, "program")
+	dirs, program := scratch(t), copyOf(t)
 	bridge := exec.Command(program, "listen")
 	bridge.Env = append(os.Environ(), programVariable+"=1")
 	if _, err := bridge.StdinPipe(); err != nil {
@@ -212,10 +212,11 @@ func TestReachWhileHubsLeave(t *testing.T) {
 	p := placeOf(t, dirs, "1")
 	spawn := func() error {
 		h := prepareHub(t, dirs, os.Args[0], "hub", "1", "20ms")
-		return errors.Join(h.Start(), func() error {
-			go func() { _ = h.Cmd.Wait() }() // ends with the hub, which is idle soon
-			return nil
-		}())
+		if err := h.Start(); err != nil {
+			return err
+		}
+		go func() { _ = h.Cmd.Wait() }() // ends with the hub, which is idle soon
+		return nil
 	}
 	for range 10 {
 		conn, err := p.Reach(t.Context(), spawn)
@@ -415,7 +416,7 @@ func TestActivationBesideAHub(t *testing.T) {
 // let everybody wait: one that retires while it has sessions gives the place up to
 // whoever starts a hub without it.
 func TestReplacedExecutableActivated(t *testing.T) {
-	dirs, program := scratch(t), copyOf(t, "program")
+	dirs, program := scratch(t), copyOf(t)
 	place := placeOf(t, dirs, "1")
 	old, l := activated(t, dirs, place.Socket, program, "hub", "0", "1")
 	one := session(t, place)
@@ -441,7 +442,7 @@ func TestReplacedExecutableActivated(t *testing.T) {
 
 // One that has no session ends at once, and the socket stays the manager's.
 func TestReplacedExecutableActivatedIdle(t *testing.T) {
-	dirs, program := scratch(t), copyOf(t, "program")
+	dirs, program := scratch(t), copyOf(t)
 	place := placeOf(t, dirs, "1")
 	old, _ := activated(t, dirs, place.Socket, program, "hub", "0", "1")
 	session(t, place).Close()
