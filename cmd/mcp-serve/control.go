@@ -55,7 +55,8 @@ func stopVerb(env *cmdmain.Env) *cli.Command {
 		Name: call.VerbStop, Usage: "end the hub and all servers", Flags: cmdmain.ListFlags(),
 		Description: "Calls under way fail; it returns when the servers are gone. The agents' sessions stay,\n" +
 			"without servers, and start no other hub until the agent connects anew. Where no hub is\n" +
-			"up there is nothing to do.",
+			"up there is nothing to do. Where systemd holds the socket, whoever connects next has it\n" +
+			"start one, unless systemctl --user stop postern.socket was told first.",
 		Action: func(c *cli.Context) error {
 			if _, err := cmdmain.Exactly(c); err != nil {
 				return err
