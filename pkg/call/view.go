@@ -171,7 +171,7 @@ func (h *Host) build(session *Session, c *config.Config, records *trust.Records,
 	epoch := h.epoch.Load() // before what is looked up
 	v := &View{
 		epoch: epoch, Config: c, records: records, subject: subject, environ: h.environ(c, session),
-		routes: map[string]*Tool{}, items: newItems(), byID: map[string]*Server{}, only: session.o.Only,
+		items: newItems(), byID: map[string]*Server{}, only: session.o.Only,
 	}
 	for _, d := range c.Servers {
 		if v.only != "" && d.ID != v.only {
@@ -187,7 +187,7 @@ func (h *Host) build(session *Session, c *config.Config, records *trust.Records,
 		v.byID[d.ID] = s
 	}
 	h.readAll(v)
-	v.modern = v
+	v.modern, v.routes = v, make(map[string]*Tool, listed(v.Servers))
 	for _, s := range v.Servers {
 		v.expose(s, h)
 	}
@@ -197,6 +197,16 @@ func (h *Host) build(session *Session, c *config.Config, records *trust.Records,
 		v.modern = &other
 	}
 	return v
+}
+
+// listed counts the tools of servers.
+func listed(servers []*Server) (n int) {
+	for _, s := range servers {
+		if s.Catalog != nil {
+			n += len(s.Catalog.Parsed())
+		}
+	}
+	return n
 }
 
 // lend hands an approval of the view before on to the same declaration in v. With
@@ -263,11 +273,18 @@ func (v *View) expose(s *Server, h *Host) {
 		return
 	}
 	defs := s.Catalog.Parsed()
+	tools := make([]Tool, len(defs))
 	s.Tools = make([]*Tool, 0, len(defs))
+	asked := policyServer(v, s, policy.ToolKind)
 	for i := range defs {
-		t := &Tool{Server: s, Def: &defs[i]}
-		t.Exposed = v.exposedName(s, t.Def.Name)
-		t.Decision = v.decide(s, t.Def)
+		t := &tools[i]
+		t.Server, t.Def = s, &defs[i]
+		v.name(&asked, t.Def.Name)
+		asked.ReadOnly = t.Def.ReadOnly
+		t.Exposed, t.Decision = asked.Exposed, policy.Decide(v.subject, asked)
+		if v.only != "" {
+			t.Exposed = t.Def.Name
+		}
 		if first := v.routes[t.Exposed]; first != nil {
 			t.Shadowed = true
 			h.warnOnce("shadow "+t.Exposed, s.Declared.ID+"/"+t.Def.Name+" is not exposed: its name "+t.Exposed+
@@ -287,17 +304,28 @@ func (v *View) decide(s *Server, def *catalog.Tool) policy.Decision {
 	return policy.Decide(v.subject, t)
 }
 
-// policyTool is what the policy is asked about. Its exposed name is the one it has
-// among other servers' in any case, so that a pattern on that holds with R62 too.
+// policyTool is what the policy is asked about.
 func policyTool(v *View, s *Server, k policy.Kind, name string) policy.Tool {
+	t := policyServer(v, s, k)
+	v.name(&t, name)
+	return t
+}
+
+// policyServer is policyTool without what differs between the tools of a server.
+func policyServer(v *View, s *Server, k policy.Kind) policy.Tool {
 	d := s.Declared
-	exposed := ""
-	if name != "" && k != policy.ResourceKind {
-		exposed = catalog.Exposed(d.ID, name, v.Config.NamesMax)
-	}
 	return policy.Tool{
-		Kind: k, Server: d.ID, Name: name, Exposed: exposed, Exec: d.CommandLine(), Class: v.class(s),
+		Kind: k, Server: d.ID, Exec: d.CommandLine(), Class: v.class(s),
 		ReadTools: d.ReadTools, WriteTools: d.WriteTools, ExecuteTools: d.ExecuteTools,
+	}
+}
+
+// name gives a tool its name. Its exposed name is the one it has among other
+// servers' in any case, so that a pattern on that holds with R62 too.
+func (v *View) name(t *policy.Tool, name string) {
+	t.Name = name
+	if name != "" && t.Kind != policy.ResourceKind {
+		t.Exposed = catalog.Exposed(t.Server, name, v.Config.NamesMax)
 	}
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"crypto/sha256"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,22 +21,37 @@ func (t *Tool) WithName(exposed string) []byte { return t.Shown(exposed, 0) }
 // The result is not to be changed: who asks for the same again, as all agents of
 // one catalog do, gets the same bytes.
 func (t *Tool) Shown(exposed string, chars int) []byte {
-	if t.last == nil {
-		return t.show(exposed, chars)
-	}
-	if last := t.last.Load(); last != nil && last.exposed == exposed && last.chars == chars {
-		return last.raw
-	}
-	raw := t.show(exposed, chars)
-	t.last.Store(&shown{exposed, chars, raw})
+	raw, _ := t.ShownDigest(exposed, chars)
 	return raw
 }
+
+// ShownDigest is Shown, and a digest of it that is computed once as well.
+func (t *Tool) ShownDigest(exposed string, chars int) ([]byte, Digest) {
+	if t.last != nil {
+		if last := t.last.Load(); last != nil && last.exposed == exposed && last.chars == chars {
+			return last.raw, last.digest
+		}
+	}
+	raw := t.show(exposed, chars)
+	digest := DigestOf(raw)
+	if t.last != nil {
+		t.last.Store(&shown{exposed, chars, raw, digest})
+	}
+	return raw, digest
+}
+
+// Digest stands for the bytes of one definition.
+type Digest [sha256.Size]byte
+
+// DigestOf is the digest of a definition as it is shown.
+func DigestOf(definition []byte) Digest { return sha256.Sum256(definition) }
 
 // shown is what a tool was shown as last.
 type shown struct {
 	exposed string
 	chars   int
 	raw     []byte
+	digest  Digest
 }
 
 func (t *Tool) show(exposed string, chars int) []byte {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"postern/pkg/call"
+	"postern/pkg/catalog"
 	"postern/pkg/config"
 )
 
@@ -64,8 +65,8 @@ func (s *session) build(v *call.View, decided string) *offer {
 	if e.Mode != lazy {
 		size := 0
 		for _, t := range v.VisibleTools() {
-			item := t.Def.Shown(t.Exposed, e.MaxDescriptionChars)
-			l.items = append(l.items, item)
+			item, digest := t.Def.ShownDigest(t.Exposed, e.MaxDescriptionChars)
+			l.add(item, digest)
 			size += len(item)
 		}
 		if e.Mode == "auto" {
@@ -73,7 +74,7 @@ func (s *session) build(v *call.View, decided string) *offer {
 		}
 	}
 	if o.mode == lazy {
-		l.items = nil
+		*l = list{}
 		s.add(l, v, s.own.search, s.own.describe, s.own.call)
 	}
 	if e.MaxResultBytes > 0 && len(l.items) > 0 { // a result may be cut
@@ -90,7 +91,8 @@ func (s *session) build(v *call.View, decided string) *offer {
 
 func (l *list) show(items []*call.Item) {
 	for _, i := range items {
-		l.items = append(l.items, i.Shown())
+		item := i.Shown()
+		l.add(item, catalog.DigestOf(item))
 	}
 }
 
@@ -129,7 +131,8 @@ func (s *session) offers(v *call.View, own *ownTool) bool {
 func (s *session) add(l *list, v *call.View, tools ...*ownTool) {
 	for _, own := range tools {
 		if s.offers(v, own) {
-			l.items = append(l.items, []byte(own.definition))
+			item := []byte(own.definition)
+			l.add(item, catalog.DigestOf(item))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"postern/pkg/catalog"
 	"postern/pkg/config"
 	"postern/pkg/wire"
 )
@@ -38,16 +39,20 @@ func (k listKind) group() string {
 // list is one list of a view as the agent sees it. It is not changed once it is
 // sealed.
 type list struct {
-	items  [][]byte // definitions
-	digest string   // of all items
+	items   [][]byte // definitions
+	digests []byte   // one behind the other, of each
+	digest  string   // of all items
+}
+
+// add appends a definition.
+func (l *list) add(item []byte, digest catalog.Digest) {
+	l.items = append(l.items, item)
+	l.digests = append(l.digests, digest[:]...)
 }
 
 func (l *list) seal() {
-	sum := sha256.New()
-	for _, item := range l.items {
-		sum.Write(item)
-	}
-	l.digest = hex.EncodeToString(sum.Sum(nil)[:8])
+	sum := sha256.Sum256(l.digests)
+	l.digest, l.digests = hex.EncodeToString(sum[:8]), nil
 }
 
 // showList answers a request for a list from what is known. Only while the
@@ -74,11 +79,17 @@ func (s *session) showList(k listKind) func(*request, wire.Message) {
 
 // result is one page of the list as the result of a request for it.
 func (l *list) result(k listKind, start int) []byte {
-	page, next := l.page(start)
-	result := append([]byte(`{"`+k.member()+`":[`), page...)
+	end, size := l.page(start)
+	result := append(make([]byte, 0, size+128), `{"`+k.member()+`":[`...)
+	for i, item := range l.items[start:end] {
+		if i > 0 {
+			result = append(result, ',')
+		}
+		result = append(result, item...)
+	}
 	result = append(result, ']')
-	if next > 0 {
-		result = append(append(append(result, `,"nextCursor":"`...), l.cursor(next)...), '"')
+	if end < len(l.items) {
+		result = append(append(append(result, `,"nextCursor":"`...), l.cursor(end)...), '"')
 	}
 	return append(result, '}')
 }
@@ -103,25 +114,13 @@ func (s *session) awaitDiscovery(ctx context.Context) {
 	s.mu.Unlock()
 }
 
-// page joins items from start on, at most config.ListPageBytes of them but at
-// least one, and says where the next page starts, 0 for the end.
-func (l *list) page(start int) (page []byte, next int) {
-	size, end := 0, start
-	for end < len(l.items) && (end == start || size+len(l.items[end]) < config.ListPageBytes) {
+// page is where the page ends that begins with the item at start, and its bytes:
+// at most config.ListPageBytes of them, but at least one item.
+func (l *list) page(start int) (end, size int) {
+	for end = start; end < len(l.items) && (end == start || size+len(l.items[end]) < config.ListPageBytes); end++ {
 		size += len(l.items[end]) + 1
-		end++
 	}
-	page = make([]byte, 0, size)
-	for i, item := range l.items[start:end] {
-		if i > 0 {
-			page = append(page, ',')
-		}
-		page = append(page, item...)
-	}
-	if end < len(l.items) {
-		next = end
-	}
-	return page, next
+	return end, size
 }
 
 // cursor names a position in this very set: a set that changed in between

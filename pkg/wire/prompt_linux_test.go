@@ -173,7 +173,7 @@ func TestWriterOfManySenders(t *testing.T) {
 	for s := range senders {
 		wg.Go(func() { // ends after its rounds: Send never blocks
 			for n := range rounds {
-				line := fmt.Sprintf("%d %d %s", s, n, strings.Repeat(string(rune('a'+s)), rand.IntN(40_000)))
+				line := fmt.Sprintf("%d %d %s", s, n, strings.Repeat(string(rune('a'+s)), 1+rand.IntN(40_000)))
 				if err := w.Send([]byte(line), nil); err != nil {
 					t.Error(err)
 				}
