@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,9 +15,9 @@ import (
 	"postern/pkg/proc"
 )
 
-// What an agent happens to have open does not live on in the hub that it started,
-// nor in the servers: whoever waits for the end of such a pipe waits for the agent
-// alone (00). Both processes of the hub have the program's name, and let nobody read
+// What an agent happens to have open, or which signals blocked, does not live on in the
+// hub that it started, nor in the servers: whoever waits for the end of such a pipe
+// waits for the agent alone (00). Both processes of the hub have the program's name, and let nobody read
 // what they make.
 func TestHubInheritsNothing(t *testing.T) {
 	s := newShared(t, "s")
@@ -27,12 +28,16 @@ func TestHubInheritsNothing(t *testing.T) {
 	defer r.Close()
 	c := s.command("mcp-serve")
 	c.ExtraFiles = []*os.File{w}
-	a := mcptest.Start(t, c)
+	var a *mcptest.Agent
+	mcptest.Blocking(t, func() { a = mcptest.Start(t, c) })
 	w.Close()
 	a.Initialize()
 	s.call(a, "s__echo", "")
 	h := s.theHub()
 	for _, pid := range append(s.servers(h), h.keeper, h.owner) {
+		if !mcptest.Eventually(func() bool { return blocksNothing(pid) }) {
+			t.Errorf("%d has the signals blocked that the agent has", pid)
+		}
 		if to, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/3", pid)); strings.HasPrefix(to, "pipe:") && sameFile(t, r, pid) {
 			t.Errorf("%d has the agent's pipe", pid)
 		}
@@ -52,6 +57,15 @@ func TestHubInheritsNothing(t *testing.T) {
 	}
 	s.theHub()
 	s.stop()
+}
+
+// blocksNothing is whether the first threads of a Go program block no signals: one
+// thread of it listens to signals, and blocks most.
+func blocksNothing(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	return slices.ContainsFunc(threads, func(status string) bool {
+		return strings.Contains(readFile(status), "\nSigBlk:\t0000000000000000\n")
+	})
 }
 
 // sameFile reports whether descriptor 3 of a process is the pipe that ours is.
@@ -134,8 +148,14 @@ func TestHubIsLate(t *testing.T) {
 			break
 		}
 		late.Close()
-		s.stop()
 		late = nil
+		mcptest.Eventually(func() bool { // some may be about to start others
+			left := s.left()
+			for _, pid := range left {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return len(left) == 0
+		})
 	}
 	if late == nil {
 		t.Skip("no hub could be suspended before it answered")
@@ -148,10 +168,10 @@ func TestHubIsLate(t *testing.T) {
 	for _, pid := range s.left() {
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
-	h := s.theHub()
-	if !mcptest.Eventually(func() bool { return len(s.sockets()) == 1 }) {
-		t.Fatal("the hub does not come")
+	if !mcptest.Eventually(func() bool { return len(s.sockets()) == 1 && len(starts(late)) == 2 }) {
+		t.Fatalf("hubs: %v", starts(late))
 	}
+	h := s.theHub()
 	other := s.agent()
 	s.call(other, "s__echo", "")
 	if status := late.Close(); status != 0 {
@@ -166,9 +186,18 @@ func TestHubIsLate(t *testing.T) {
 
 // suspend stops all hubs that an agent's bridge has started.
 func (s *shared) suspend(a *mcptest.Agent) {
+	for _, pid := range starts(a) {
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+}
+
+// starts are the processes of the hubs that an agent's bridge has started.
+func starts(a *mcptest.Agent) (pids []int) {
 	for _, p := range proc.Below(a.PID()) {
-		if words := strings.Split(readFile(fmt.Sprintf("/proc/%d/cmdline", p.PID)), "\x00"); len(words) > 1 && words[1] == "hub" {
-			_ = syscall.Kill(p.PID, syscall.SIGSTOP)
+		words := strings.Split(readFile(fmt.Sprintf("/proc/%d/cmdline", p.PID)), "\x00")
+		if !p.Ended() && len(words) > 1 && words[1] == "hub" {
+			pids = append(pids, p.PID)
 		}
 	}
+	return pids
 }

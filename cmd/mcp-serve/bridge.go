@@ -128,8 +128,9 @@ func reach(ctx context.Context, env *cmdmain.Env, place hub.Place, started *bool
 		return place.Dial(ctx)
 	}
 	return place.Reach(ctx, func() error {
-		*started = true
-		return hub.Spawn(hub.Executable(), []string{os.Args[0], "hub"}, hub.Environment(env.Environ, place.Dirs))
+		err := hub.Spawn(hub.Executable(), []string{os.Args[0], "hub"}, hub.Environment(env.Environ, place.Dirs))
+		*started = *started || err == nil
+		return err
 	})
 }
 

@@ -24,6 +24,9 @@ const ownDescriptors = "/dev/fd"
 
 func attributes(session bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: session} }
 
+// unblock does nothing: the mask of a thread cannot be changed here.
+func unblock() (back func()) { return func() {} }
+
 func replace(from, to int) error { return unix.Dup2(from, to) }
 
 func identify(pid int) proc.ID { return proc.ID{PID: pid} }

@@ -3,6 +3,7 @@ package hub
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -31,6 +32,21 @@ func takeName() {
 
 func attributes(session bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: session, Pdeathsig: syscall.SIGTERM}
+}
+
+// unblock has this thread, and what it starts, block no signals until back is called.
+// What is blocked is inherited, and a server that an agent's hub starts for all would
+// not hear that it is to end.
+func unblock() (back func()) {
+	runtime.LockOSThread()
+	var none, was unix.Sigset_t
+	if unix.PthreadSigmask(unix.SIG_SETMASK, &none, &was) != nil {
+		was = none // as it is
+	}
+	return func() {
+		_ = unix.PthreadSigmask(unix.SIG_SETMASK, &was, nil)
+		runtime.UnlockOSThread()
+	}
 }
 
 func replace(from, to int) error { return unix.Dup3(from, to, 0) }

@@ -86,9 +86,13 @@ func (k *Keeper) fork(o KeeperOptions, r *os.File) error {
 	}
 	ferr := conn.Control(func(fd uintptr) {
 		m := mark{keeper: proc.Self(), fd: int(fd), parent: os.Getppid()}
-		k.child, err = syscall.ForkExec(executable(), o.Args, &syscall.ProcAttr{
+		path := executable()
+		k.child, err = syscall.ForkExec(path, o.Args, &syscall.ProcAttr{
 			Env: m.in(o.Environ), Files: inherited(int(fd)), Sys: attributes(k.session),
 		})
+		if err != nil {
+			err = &os.PathError{Op: "fork/exec", Path: path, Err: err}
+		}
 	})
 	if ferr != nil {
 		return ferr

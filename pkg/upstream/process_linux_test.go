@@ -182,6 +182,28 @@ func TestExecutesWhatWasOpened(t *testing.T) {
 	mustStart(t, o)
 }
 
+// What was hashed is executed through /proc: without it that is said, and not that
+// something of the program is missing.
+func TestExecutesWithoutProc(t *testing.T) {
+	const variable, hide = "UPSTREAM_TEST_NO_PROC", "mount -t tmpfs none /proc"
+	if os.Getenv(variable) != "" {
+		o, _ := server(t)
+		if p, err := start(t.Context(), o.Launch, o.Mark); p != nil || err == nil || !strings.Contains(err.Error(), "/proc is not mounted") {
+			t.Errorf("%v", err)
+		}
+		return
+	}
+	if out, err := exec.Command("unshare", "-rm", "sh", "-c", hide).CombinedOutput(); err != nil {
+		t.Skipf("no namespaces here: %v %s", err, out)
+	}
+	c := exec.Command("unshare", "-rm", "sh", "-c", hide+` && exec "$0" -test.run='^TestExecutesWithoutProc$' -test.v`, os.Args[0])
+	c.Env = append(os.Environ(), variable+"=1")
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestExecutesWithoutProc") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // R10: the descriptor of the executable is not lost among those that the forked
 // child shuffles, whichever number it has.
 func TestExecDescriptorNumbers(t *testing.T) {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -119,11 +120,18 @@ func (o order) forkExec() (int, error) {
 	if o.exec >= 0 {
 		path = "/proc/self/fd/" + strconv.Itoa(o.exec)
 	}
-	return syscall.ForkExec(path, append([]string{o.spec.path}, o.spec.args...), &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(path, append([]string{o.spec.path}, o.spec.args...), &syscall.ProcAttr{
 		Dir: o.spec.dir, Env: o.spec.env, Files: fds,
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
+	if err != nil && o.exec >= 0 && unix.Access("/proc/self/fd", unix.F_OK) != nil {
+		err = errNoProc // and nothing of the program's
+	}
+	return pid, err
 }
+
+// errNoProc is why what was hashed cannot be executed as just that.
+var errNoProc = errors.New("/proc is not mounted, through which the very file that was approved is executed")
 
 // execFD duplicates f well above stdio: the forked child moves descriptors to
 // just above those before it execs, and must not hit this one.
