@@ -83,14 +83,19 @@ func checkPlace(path, project string) (string, error) {
 		dirs = append(dirs, d)
 	}
 	for _, d := range dirs {
-		if err := checkPrivateDir(d); err != nil {
-			return "", err
-		}
-		if err := checkOutside(d, project); err != nil {
+		if err := checkFolder(d, project); err != nil {
 			return "", err
 		}
 	}
 	return real, nil
+}
+
+// checkFolder is checkPlace for the real path of the folder itself.
+func checkFolder(dir, project string) error {
+	if err := checkPrivateDir(dir); err != nil {
+		return err
+	}
+	return checkOutside(dir, project)
 }
 
 // ReadInRoot reads a file of a project by its handle: no symlink leads out of

@@ -199,6 +199,27 @@ func TestUpdateLeavesWhatItCannotRead(t *testing.T) { // C3
 	}
 }
 
+// Where others may replace a file, none is made that would not be believed then (C5).
+func TestUpdateMakesNothingUnbelievable(t *testing.T) {
+	above := filepath.Join(privateDir(t), "above")
+	path := filepath.Join(above, "ours", "f")
+	if err := os.Mkdir(above, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chmod(t, above, 0o770)
+	update := func() error {
+		return state.Update(t.Context(), path, state.Check{Max: 30, Private: true}, func([]byte) ([]byte, error) { return []byte("x"), nil })
+	}
+	wantUnsafe(t, update(), above)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it was made: %v", err)
+	}
+	chmod(t, above, 0o700)
+	if err := update(); err != nil || content(t, path) != "x" {
+		t.Errorf("%v, content %q", err, content(t, path))
+	}
+}
+
 func wantEntries(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
