@@ -474,7 +474,7 @@ func TestToldTwice(t *testing.T) {
 // is, are waited for when they end, and not only when the command does.
 func TestOrphansOfOthers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "orphan")
-	keep(t, nil, "spawn", "/bin/sh", "-c", `(sh -c 'echo $$ >"$0.new" && mv "$0.new" "$0"' "$0" &)`, file).ready()
+	keep(t, "spawn", "/bin/sh", "-c", `(sh -c 'echo $$ >"$0.new" && mv "$0.new" "$0"' "$0" &)`, file).ready()
 	pid := 0
 	if !mcptest.Eventually(func() bool {
 		text, _ := os.ReadFile(file)
