@@ -136,7 +136,7 @@ func (r *remote) dial(ctx context.Context) net.Conn {
 	if err != nil && !errors.As(err, &nobody) && ctx.Err() == nil {
 		r.m.env.Sayf("no hub is used: %v", err)
 	}
-	if err != nil {
+	if r.away = err != nil; r.away {
 		return nil
 	}
 	return conn

@@ -103,6 +103,25 @@ func TestFullHub(t *testing.T) {
 	}
 }
 
+// A place that is not to be believed is told once (C1, C6).
+func TestUnsafeRuntimeFolder(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, map[string]string{"fake": ""})
+	runtime := filepath.Join(h.path, "run") // its own: the default one is everybody's
+	if err := os.Mkdir(runtime, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.env = append(h.env, "POSTERN_RUNTIME_DIR="+runtime)
+	cmdtest.FakeHub(t, h.dirs(), nil)
+	if err := os.Chmod(runtime, 0o755); err != nil { // whatever the umask
+		t.Fatal(err)
+	}
+	p := h.start(nil, nil, "fake", "echo", "a=1")
+	if code := p.end(); code != 0 || strings.Count(p.stderr.String(), "\n") != 1 || !strings.Contains(p.stderr.String(), "run chmod 700 "+runtime) {
+		t.Errorf("%d: %s", code, &p.stderr)
+	}
+}
+
 // rows are those of the call log that are about calls.
 func (h *home) rows() (rows []gjson.Result) {
 	h.t.Helper()

@@ -110,7 +110,7 @@ func wordFailure(r *Refusal, f *upstream.Failure) {
 	if f.Sent && r.Word == Closed {
 		r.Word = OutcomeUnknown
 	}
-	if !f.Sent && f.Phase != "queue" && f.Word != upstream.Aborted && r.Remedy == "" {
+	if !f.Sent && f.Phase != "queue" && (f.Word != upstream.Aborted || f.Phase == "start") && r.Remedy == "" {
 		r.Remedy = TriesAgain // until the breaker opens
 	}
 	r.Message = f.Explained() + mayHaveHappened(f)

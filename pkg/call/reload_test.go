@@ -72,8 +72,15 @@ func TestBrokenTrustFile(t *testing.T) {
 			t.Error("each look makes another view")
 		}
 		w.refused(w.session(true), tool("docs__echo", "{}"), Untrusted)
+		// R90: whoever looks at the process is told, too.
+		if all := w.host.Status().Problems; len(all) != 1 || !strings.Contains(all[0], "trust.json") {
+			t.Errorf("status: %q", all)
+		}
 		w.write("config/trust.json", string(good))
 		w.answered(s, tool("docs__echo", "{}"))
+		if all := w.host.Status().Problems; len(all) > 0 {
+			t.Errorf("status: %q", all)
+		}
 	}
 	if err := os.Chmod(w.path("config/trust.json"), 0o666); err != nil {
 		t.Fatal(err)

@@ -144,4 +144,10 @@ func TestWordFailure(t *testing.T) {
 			t.Errorf("%s, sent %v: %s", c.word, c.sent, r.Message)
 		}
 	}
+	// A start that was given up is made again by the next call.
+	r := &Refusal{}
+	wordFailure(r, &upstream.Failure{Word: upstream.Aborted, Server: "docs", Phase: "start", Detail: "detail"})
+	if r.Word != Closed || r.Remedy != TriesAgain {
+		t.Errorf("%+v", r)
+	}
 }

@@ -18,7 +18,7 @@ type HostStatus struct {
 	Since    time.Time       `json:"since"`
 	Sessions []SessionStatus `json:"sessions"`               // open ones, the oldest first
 	Servers  []pool.Status   `json:"servers"`                // of the pool, and those that open sessions could start
-	Problems []string        `json:"problems,omitempty"`     // mistakes in the configurations of open sessions, and what this process does without
+	Problems []string        `json:"problems,omitempty"`     // mistakes in configurations and trust of open sessions, and what this process does without
 	Panics   uint64          `json:"panics,omitempty"`       // contained (R26)
 	Dropped  uint64          `json:"dropped_rows,omitempty"` // of the call log
 }
@@ -36,7 +36,7 @@ type SessionStatus struct {
 // Reloaded is the answer to reload and stop.
 type Reloaded struct {
 	Sessions int      `json:"sessions"`           // that are open
-	Problems []string `json:"problems,omitempty"` // mistakes in their configurations, whether these are in force or not
+	Problems []string `json:"problems,omitempty"` // mistakes in their configurations, whether in force or not, and trust
 }
 
 // Reload has every open session look at configuration, trust and catalogs now
@@ -117,8 +117,8 @@ func (h *Host) noStart(v *View, s *Server) string {
 }
 
 // problems is what is wrong in the configurations of open sessions, each once: what
-// keeps a changed one from being in force, and what one that is leaves out. Doubts
-// are not in it.
+// keeps a changed one from being in force, what one that is leaves out, and why no
+// record of trust is in force. Doubts are not in it.
 func (h *Host) problems() (all []string) {
 	for _, s := range h.open() {
 		c := s.refused.Load()
@@ -127,6 +127,11 @@ func (h *Host) problems() (all []string) {
 		}
 		for _, d := range c.Diagnostics {
 			if text := h.redactor.Text(d.String()); !d.Warning && !slices.Contains(all, text) {
+				all = append(all, text)
+			}
+		}
+		if _, err := h.trust.Records(s.o.Project); err != nil {
+			if text := h.redactor.Text(noTrust(err)); !slices.Contains(all, text) {
 				all = append(all, text)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -111,6 +112,29 @@ func TestKillDuringAStart(t *testing.T) {
 			t.Errorf("%d processes were ended", n)
 		}
 		killed(t, <-waits)
+		if s := w.pool.Status()[0]; s.LastError != "" {
+			t.Errorf("it failed by itself: %s", s.LastError)
+		}
+	})
+}
+
+// R42: whoever waits for a start that somebody ended is told that, and not how the
+// one who did it goes about it.
+func TestRestartDuringAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, f := fakeWorld(t)
+		f.takes = 10 * time.Second
+		a := w.approve(w.server())
+		waits := make(chan error)
+		go func() { waits <- w.call("s", a) }()
+		synctest.Wait()
+		if n, err := w.pool.Restart(t.Context(), "fake"); n != 1 || err != nil {
+			t.Errorf("%d run: %v", n, err)
+		}
+		if f := failure(t, <-waits, upstream.Aborted); f.Sent || f.Phase != "start" || strings.Contains(f.Error(), "context") {
+			t.Errorf("%+v", f)
+		}
+		w.mustAnswer("s", a)
 		if s := w.pool.Status()[0]; s.LastError != "" {
 			t.Errorf("it failed by itself: %s", s.LastError)
 		}

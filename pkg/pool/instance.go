@@ -73,7 +73,7 @@ func (p *Pool) start(ctx context.Context, b *berth, a *trust.Approved) (*Instanc
 		defer launch.File.Close() // the child has its own once it is started
 	}
 	if ctx.Err() != nil { // the disk took its time
-		return nil, unwanted(srv.ID)
+		return nil, unwanted(srv.ID, false)
 	}
 	i := &Instance{
 		pool: p, berth: b, server: srv, identity: catalog.IdentityOf(srv), session: a.Session(),

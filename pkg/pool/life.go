@@ -38,7 +38,7 @@ func (p *Pool) attempt(life context.Context, b *berth, a *trust.Approved) (i *In
 	err = &upstream.Failure{Word: upstream.Aborted, Server: a.Server().ID, Phase: "start", Detail: internal}
 	p.contain("server "+a.Server().ID, func() {
 		if p.begin(life); life.Err() != nil { // given up by now: nothing is executed
-			err = unwanted(a.Server().ID)
+			err = unwanted(a.Server().ID, false)
 			return
 		}
 		i, err = p.start(life, b, a)
@@ -46,9 +46,13 @@ func (p *Pool) attempt(life context.Context, b *berth, a *trust.Approved) (i *In
 	return i, err
 }
 
-// unwanted is a start before which somebody ended it.
-func unwanted(id string) error {
-	return &upstream.Failure{Word: upstream.Aborted, Server: id, Phase: "start", Detail: "it is not wanted any more"}
+// unwanted is a start that somebody ended, or the pool's own end did.
+func unwanted(id string, closed bool) error {
+	detail := "it was given up: the server was restarted, or is not wanted as it was declared"
+	if closed {
+		detail = ErrClosed.Error()
+	}
+	return &upstream.Failure{Word: upstream.Aborted, Server: id, Phase: "start", Detail: detail}
 }
 
 // begin does what comes before the first start, once and until Close, and waits for
@@ -93,10 +97,10 @@ func (p *Pool) arrived(life context.Context, b *berth, e *entry, i *Instance, er
 		b.breaker.started()
 		b.used = now
 		i.queue.resize(b.server().MaxConcurrency, b.server().Queue) // it may have changed meanwhile
-	case life.Err() != nil:
-	case errors.As(err, &f):
+	case errors.As(err, &f) && life.Err() == nil:
 		b.breaker.startFailed(now)
 		b.again(now)
+	case life.Err() != nil:
 	default: // nothing was executed
 		b.again(now)
 	}
@@ -106,6 +110,8 @@ func (p *Pool) arrived(life context.Context, b *berth, e *entry, i *Instance, er
 		err = braked
 	case life.Err() == nil:
 		b.noStart = p.o.Redactor.Text(explained(err))
+	case f != nil && f.Word == upstream.Aborted: // in whichever step it was
+		err = unwanted(b.server().ID, p.closed)
 	}
 	e.ending = e.ending || err != nil
 	e.instance, e.err = i, err

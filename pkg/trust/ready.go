@@ -7,7 +7,7 @@ import (
 )
 
 // Ready is what keeps one of the user's servers from being started as things
-// are: an *UnavailableError or an *ExecutableError, nil when nothing is known.
+// are: an *UnavailableError, an *ExecutableError or a *SelfError, nil when nothing is known.
 // It runs nothing and hashes nothing, so that it can be asked of every server
 // at once; names in stored, the entries of `secrets:`, count as found. Of a
 // project's server nothing is known here.
@@ -43,6 +43,9 @@ func Ready(srv *config.Server, env *Environ, project string, stored map[string]s
 	if err != nil {
 		return nil
 	}
-	_, err = find(srv, texts[0], dir, list, project)
+	program, err := find(srv, texts[0], dir, list, project)
+	if err == nil && isSelf(program, env.Self) {
+		return &SelfError{Server: srv.ID}
+	}
 	return err
 }

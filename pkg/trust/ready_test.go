@@ -48,6 +48,16 @@ func TestReady(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	self := *w.env // C23: it is told before anyone calls it
+	self.Self = []string{w.path("postern")}
+	w.write("postern", "#!/bin/true\n", 0o700)
+	if err := os.Chmod(w.path("postern"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var postern *SelfError
+	if err := Ready(w.user(w.path("postern")), &self, "", nil); !errors.As(err, &postern) {
+		t.Errorf("postern itself: %v", err)
+	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a command of secrets: was run")
 	}
