@@ -71,7 +71,7 @@ func (c *Call) send(ctx context.Context, i *pool.Instance, params []byte, token 
 
 // ask sends one request.
 func (c *Call) ask(ctx context.Context, i *pool.Instance, call upstream.Call) (upstream.Reply, *Refusal) {
-	reply, queued, err := i.Do(ctx, c.session.ID, call)
+	reply, queued, err := i.DoInTurn(ctx, c.session.ID, call, c.ticket)
 	c.times.queue += queued
 	if f, ok := asError[*upstream.Failure](err); ok && c.asked && !f.Sent {
 		again := *f

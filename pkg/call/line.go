@@ -47,6 +47,7 @@ type Request struct {
 	Via       string              // the `via` of its row; "" is what the method has, or the session's
 	Modern    *Modern             // set when the request came in the modern era
 	RowID     string              // the id of its row, one of calllog.NewID; "" = the log makes one (C81)
+	Ticket    *Ticket             // its place among the session's requests, of Session.Ticket; nil = it waits for none
 }
 
 // Answer is what a call came to: exactly one of Reply and Refusal is set, or
@@ -75,8 +76,9 @@ type Call struct {
 	arguments []byte
 	trace     trace
 	approved  *trust.Approved
-	notReady  error // why the server cannot be started; reported by dispatch
-	asked     bool  // a request of it was answered: whatever follows may have happened
+	ticket    *Ticket // its place among the session's calls to the server
+	notReady  error   // why the server cannot be started; reported by dispatch
+	asked     bool    // a request of it was answered: whatever follows may have happened
 	answer    Answer
 	times     times
 }
@@ -92,11 +94,8 @@ type times struct {
 // (waited for at most calllog's bound, C81), that of a call that was sent
 // after it. ctx ends the call: its cause should be *upstream.Cancelled.
 func (s *Session) Do(ctx context.Context, r Request, answer func(Answer)) {
+	r.Ticket.Turn(ctx)
 	c := s.begin(r)
-	if r.Method == methodTaskList {
-		s.end(c, c.listTasks(ctx), answer)
-		return
-	}
 	s.end(c, c.walk(ctx), answer)
 }
 
@@ -144,6 +143,10 @@ func (c *Call) see(v *View) {
 func (c *Call) renew() { c.see(c.session.renew()) }
 
 func (c *Call) walk(ctx context.Context) *Refusal {
+	defer c.letOn()
+	if c.Method == methodTaskList {
+		return c.listTasks(ctx)
+	}
 	for _, step := range Line() {
 		if r := step.Run(ctx, c); r != nil {
 			if r.Step == "" {

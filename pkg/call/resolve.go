@@ -123,6 +123,7 @@ func (c *Call) list(ctx context.Context, s *Server, name string) *Refusal {
 	if d, refused := policy.RefusedByName(c.view.subject, policyTool(c.view, s, c.method.kind, name)); refused {
 		return policyRefusal(c.method.kind, s, name, d).at(StepDecide)
 	}
+	c.lineUp(s)
 	within := c.bounded(ctx, s)
 	defer within.end()
 	ctx = within

@@ -12,6 +12,7 @@ import (
 	"postern/pkg/catalog"
 	"postern/pkg/config"
 	"postern/pkg/policy"
+	"postern/pkg/pool"
 	"postern/pkg/upstream"
 )
 
@@ -59,6 +60,9 @@ type Session struct {
 	looks   looks
 	claimed atomic.Pointer[calllog.Claimed]
 	search  discovery
+
+	order  pool.Order // of its requests
+	orders orders     // of its calls to each server
 
 	links      links
 	subs       subs

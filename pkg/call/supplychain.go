@@ -12,6 +12,7 @@ import (
 // every call, also of a server that runs already.
 func supplyChain(_ context.Context, c *Call) *Refusal {
 	s := c.server
+	c.lineUp(s) // what is looked at here may take a while
 	a, err := s.approve(c.view)
 	if err == nil {
 		err = a.Verify()

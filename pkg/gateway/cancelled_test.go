@@ -59,7 +59,7 @@ func TestNothingForACancelledRequest(t *testing.T) {
 func TestIDUsedAgainAfterCancelling(t *testing.T) {
 	a := newAsked(t)
 	a.open = map[string]*request{}
-	m, err := wire.Parse([]byte(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{}}`))
+	m, err := wire.Parse([]byte(`{"jsonrpc":"2.0","id":9,"method":"tools/list","params":{}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,18 @@ func (s *session) readResource(r *request, m wire.Message) {
 // with what comes back.
 func (s *session) walk(r *request, m wire.Message) {
 	c := call.Request{
-		Method: r.method, Modern: r.modern, Params: m.ParamsBytes(), LineBytes: len(m.Raw), Progress: s.progress(r), RowID: r.row,
+		Method: r.method, Modern: r.modern, Params: m.ParamsBytes(), LineBytes: len(m.Raw), Progress: s.progress(r), RowID: r.row, Ticket: r.ticket,
 	}
 	s.calls.Do(r.ctx, c, func(a call.Answer) { s.done(r, s.answerLine(r, a, wanted{})) })
+}
+
+// inOrder reports whether requests of a method reach a server in the order in which
+// they came. Those that are answered here, or last as long as the agent likes, do not
+// hold up the others.
+func inOrder(method string) bool {
+	switch method {
+	case "tools/call", "prompts/get", "resources/read", "completion/complete", "tasks/get", "tasks/update", "tasks/cancel":
+		return true
+	}
+	return false
 }

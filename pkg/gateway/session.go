@@ -22,6 +22,7 @@ type request struct {
 	modern *call.Modern      // nil for a request of the legacy era
 	reply  func(line []byte) // hands over the one answer; nil says that there will be none
 	row    string            // the id of its row; "" = the log makes one
+	ticket *call.Ticket      // its place among the session's requests; nil when it waits for none
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 }
@@ -117,8 +118,12 @@ func (s *session) start(m wire.Message, modern *call.Modern, reply func([]byte),
 	r.ctx, r.cancel = context.WithCancelCause(s.ctx)
 	s.open[r.key] = r
 	s.mu.Unlock()
+	if inOrder(m.Method) {
+		r.ticket = s.calls.Ticket()
+	}
 	s.wg.Go(func() { // ends when run returns, which each wait in it bounds and r.cancel hastens
 		defer r.cancel(nil)
+		defer r.ticket.Over()
 		s.guard(func() { run(r, m) })
 	})
 }

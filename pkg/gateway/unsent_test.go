@@ -71,7 +71,7 @@ const underWay = 40
 func (d *deaf) begin(reply func([]byte), size int) (answer chan struct{}) {
 	answer = make(chan struct{})
 	for id := range underWay {
-		m, err := wire.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`, id))
+		m, err := wire.Parse(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, id))
 		if err != nil {
 			panic(err)
 		}

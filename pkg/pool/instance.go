@@ -247,18 +247,31 @@ func (i *Instance) ownWords(session string) bool {
 // says goes to the session, if no other has one there (R72). queued is the time
 // waited. Other errors are *upstream.Failure.
 func (i *Instance) Do(ctx context.Context, session string, call upstream.Call) (reply upstream.Reply, queued time.Duration, err error) {
+	return i.DoInTurn(ctx, session, call, nil)
+}
+
+// DoInTurn is Do for a call that is sent behind those that came before it: t is
+// over as soon as it stands among what is written to the server. Before that it
+// waits until all before it are as far.
+func (i *Instance) DoInTurn(ctx context.Context, session string, call upstream.Call, t *Ticket) (reply upstream.Reply, queued time.Duration, err error) {
+	defer t.Over()
+	t.await(ctx, inLine)
 	u, err := i.begin(session)
 	if err != nil {
 		return upstream.Reply{}, 0, err
 	}
-	if queued, err = i.queue.enter(ctx, session, call.Timeout); err != nil {
+	if queued, err = i.queue.enter(ctx, session, call.Timeout, t); err != nil {
 		i.end(u, verdict{})
 		return upstream.Reply{}, queued, i.notSent(err, call.Timeout)
 	}
 	defer i.queue.leave()
 	var v verdict // as it is when a panic is on its way: the next call decides
 	defer func() { i.end(u, v) }()
+	t.Turn(ctx) // those before it have their slots too, for a session's are given in order
 	i.tune(ctx, u, &call)
+	if t != nil {
+		call.Place = t
+	}
 	if v.probe, err = i.admit(u); err != nil {
 		return upstream.Reply{}, queued, err
 	}

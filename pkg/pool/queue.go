@@ -37,13 +37,15 @@ func newQueue(slots, room int) *queue {
 }
 
 // enter takes a slot, waiting for it at most limit and as long as ctx lives,
-// and says how long that took. A nil error is a slot, to be given back with
-// leave. Others are errQueueFull, errTooLong and ctx's cause.
-func (q *queue) enter(ctx context.Context, session string, limit time.Duration) (time.Duration, error) {
+// and says how long that took. t is in line from when there is a slot, or a place in
+// the queue. A nil error is a slot, to be given back with leave. Others are
+// errQueueFull, errTooLong and ctx's cause.
+func (q *queue) enter(ctx context.Context, session string, limit time.Duration, t *Ticket) (time.Duration, error) {
 	q.mu.Lock()
 	if q.busy < q.slots && q.waiting == 0 {
 		q.busy++
 		q.mu.Unlock()
+		t.reach(inLine)
 		return 0, nil
 	}
 	if q.waiting >= q.room && !q.makeRoom(session) {
@@ -53,6 +55,7 @@ func (q *queue) enter(ctx context.Context, session string, limit time.Duration) 
 	w := &waiter{turn: make(chan error, 1)}
 	q.add(session, w)
 	q.mu.Unlock()
+	t.reach(inLine)
 
 	begin := time.Now()
 	timer := time.NewTimer(limit)

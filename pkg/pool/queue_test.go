@@ -210,14 +210,14 @@ func TestSessionsTakeTurns(t *testing.T) {
 		q := newQueue(1, 99)
 		ask := func(session string, served *[]string) {
 			go func() { // ends with its turn
-				if _, err := q.enter(t.Context(), session, time.Hour); err == nil {
+				if _, err := q.enter(t.Context(), session, time.Hour, nil); err == nil {
 					*served = append(*served, session)
 					q.leave()
 				}
 			}()
 			synctest.Wait()
 		}
-		if _, err := q.enter(t.Context(), "first", 0); err != nil {
+		if _, err := q.enter(t.Context(), "first", 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		var served []string
@@ -240,13 +240,13 @@ func TestSessionsTakeTurns(t *testing.T) {
 func TestFullQueueHasRoomForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1, 4)
-		if _, err := q.enter(t.Context(), "first", 0); err != nil {
+		if _, err := q.enter(t.Context(), "first", 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		var told []string
 		for n, session := range words("a a a a a b c b c d") {
 			go func() { // ends with its turn, or without
-				_, err := q.enter(t.Context(), session, time.Hour)
+				_, err := q.enter(t.Context(), session, time.Hour, nil)
 				if told = append(told, fmt.Sprint(session, n)); err == nil {
 					q.leave()
 				} else if err == errQueueFull {
@@ -275,7 +275,7 @@ func TestGivingUpLosesNoSlot(t *testing.T) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(k%7)*100*time.Microsecond)
 			defer cancel()
-			if _, err := q.enter(ctx, fmt.Sprint(k%5), time.Duration(k%11)*100*time.Microsecond); err == nil {
+			if _, err := q.enter(ctx, fmt.Sprint(k%5), time.Duration(k%11)*100*time.Microsecond, nil); err == nil {
 				time.Sleep(50 * time.Microsecond) // the subject: slots that are held for a moment
 				q.leave()
 			}
@@ -294,7 +294,7 @@ func TestResize(t *testing.T) {
 		got := make(chan error, 9)
 		ask := func() {
 			go func() { // ends with its turn
-				_, err := q.enter(t.Context(), "s", time.Hour)
+				_, err := q.enter(t.Context(), "s", time.Hour, nil)
 				got <- err
 			}()
 			synctest.Wait()

@@ -109,6 +109,9 @@ func (c *Client) do(ctx context.Context, call Call, needed life) (Reply, error) 
 		c.leave(p)
 		return Reply{}, c.unsent(call, err)
 	}
+	if call.Place != nil {
+		call.Place.Over()
+	}
 	return c.wait(ctx, call, p)
 }
 

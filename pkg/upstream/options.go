@@ -105,6 +105,10 @@ type Call struct {
 	// LogLevel is the level of log messages wanted from a modern server while it
 	// works on this request, "" for none. It takes the place of one in Params.
 	LogLevel string
+	// Place is told once, before Do waits, that the request stands among the lines to
+	// the server: those of later calls stand behind it. It is not told when Do fails
+	// before that. May be nil.
+	Place interface{ Over() }
 	// Sent is called once with the id of the request on the wire, just before its
 	// first byte is written: nothing the server says about it can have come yet,
 	// and all that is sent from now on stands behind it. It is called from the
