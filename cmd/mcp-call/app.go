@@ -31,7 +31,8 @@ func app(env *cmdmain.Env) *cli.App {
 			"the tool's parameters. SERVER__TOOL works too.\n\n" +
 			"A value is typed by the tool's schema, key:=json is sent as it is, and key=@file is the\n" +
 			"text of a file. A key given twice makes an array, a.b=1 an object. A prompt takes text\n" +
-			"only. Resources and prompts have the URIs and names that agents know them by.\n\n" +
+			"only. Resources and prompts have the URIs and names that agents know them by, which\n" +
+			"mcp-catalog show SERVER lists.\n\n" +
 			"What a server asks is asked on the terminal, and declined where there is none. Its log\n" +
 			"and its progress go to standard error.",
 		Flags: append([]cli.Flag{

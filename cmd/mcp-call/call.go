@@ -110,23 +110,26 @@ func (m *caller) interruptible(ctx context.Context, read func() ([]byte, error))
 }
 
 // find gives the tool, for its schema. A server that was never listed is started
-// for it; when that fails it is not tried a second time. nil is a tool that the
-// line refuses.
+// for it; when that fails it is not tried a second time, and the call ends here, with
+// its row. nil is a tool that the line refuses.
 func (m *caller) find(ctx context.Context, t target) (*call.Tool, error) {
 	if m.remote != nil {
 		return m.remote.tool, nil
 	}
-	found, refusal := m.session.Find(ctx, t.server, t.tool)
-	if refusal == nil || refusal.Step != call.StepDispatch {
-		return found, nil
+	ended := false
+	found, refusal := m.session.FindFor(ctx, t.server, t.tool, func(r *call.Refusal) bool {
+		ended = r.Step == call.StepDispatch && (ctx.Err() != nil || !unstarted(r.Word))
+		return ended
+	})
+	if ended {
+		return nil, m.refused(ctx, refusal)
 	}
-	switch refusal.Word {
-	case call.Unavailable, call.Disabled, call.Self, call.Spawn:
-		if ctx.Err() == nil {
-			return nil, nil // no process was started, and none will be
-		}
-	}
-	return nil, m.refused(ctx, refusal)
+	return found, nil
+}
+
+// unstarted tells refusals of which no process was started, nor will be.
+func unstarted(w call.Word) bool {
+	return w == call.Unavailable || w == call.Disabled || w == call.Self || w == call.Spawn
 }
 
 // call makes the call of a tool and prints its answer.

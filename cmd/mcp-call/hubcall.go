@@ -62,7 +62,7 @@ func (r *remote) send(ctx context.Context, t target, method string, params []byt
 	var lost *hub.LostError
 	switch {
 	case errors.As(err, &lost):
-		r.log(t, row, begin, len(params))
+		r.log(t, row, begin, len(params), call.HubLost)
 		return &cmdmain.Error{Err: fmt.Errorf("%w; the call may have happened", lost), Word: string(call.HubLost), Exit: cmdmain.Unavailable}
 	case err != nil:
 		return m.ended(ctx, "before server "+r.serverOf(t)+" answered; the call may have happened")
@@ -133,24 +133,24 @@ func (r *remote) refused(t target, f *call.Refusal) error {
 	}
 	err := cmdmain.Failure(f)
 	var e *cmdmain.Error
-	if log := r.stderrLog(f); log != "" && errors.As(err, &e) {
-		e.Hints = append(e.Hints, "tail "+call.ShellQuoted(log))
+	if tellsOnStderr(f.Word) && errors.As(err, &e) {
+		e.Hints = append(e.Hints, r.tail(f.Server)...)
 	}
 	return err
 }
 
-// stderrLog is the newest of what the server wrote to standard error, "" when it
-// did not fail or said nothing.
-func (r *remote) stderrLog(f *call.Refusal) string {
-	if !tellsOnStderr(f.Word) {
-		return ""
+// tail is the hint to the newest of what a server wrote to standard error, nil when it
+// said nothing.
+func (r *remote) tail(server string) []string {
+	if log := pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), server); log != "" {
+		return []string{"tail " + call.ShellQuoted(log)}
 	}
-	return pool.NewestStderr(filepath.Join(r.dirs.State, "stderr"), f.Server)
+	return nil
 }
 
-// log writes the row of a request whose hub went away; the hub's own, if it wrote
-// one, counts instead of it (C81).
-func (r *remote) log(t target, row string, begin time.Time, size int) {
+// log writes the row of a request whose hub went away, or which ended before a hub was
+// asked; the hub's own, if it wrote one, counts instead of it (C81).
+func (r *remote) log(t target, row string, begin time.Time, size int, word call.Word) {
 	s, name := r.whose(t)
 	via := "mcp-call"
 	switch t.method {
@@ -164,7 +164,6 @@ func (r *remote) log(t target, row string, begin time.Time, size int) {
 		r.m.env.Sayf("calls are not logged: %v", err)
 		return
 	}
-	word := call.HubLost
 	log.AppendWait(calllog.Row{
 		ID: row, TS: begin.UTC(), LatencyMS: float64(time.Since(begin).Microseconds()) / 1000,
 		Via: via, ClientPID: os.Getpid(), Project: r.project, ConfigHash: r.cfg.Hash,

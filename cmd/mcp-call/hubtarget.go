@@ -147,8 +147,13 @@ func (r *remote) target(ctx context.Context, args []string) (target, error) {
 	case !slices.ContainsFunc(t.words, isTyped):
 		return t, nil
 	}
+	begin := time.Now()
 	recorded, err := r.listed(ctx)
 	if err != nil {
+		var e *cmdmain.Error
+		if errors.As(err, &e) { // no call follows that could have a row
+			r.log(t, calllog.NewID(begin), begin, 0, call.Word(e.Word))
+		}
 		return t, err
 	}
 	def := recorded.Tool(t.tool)
@@ -185,14 +190,43 @@ func (r *remote) listed(ctx context.Context) (*catalog.Catalog, error) {
 	if c, _ := r.catalogs.Read(id); c != nil {
 		return c, nil
 	}
-	if f, failed := r.catalogs.LastFailure(id); failed && err == nil {
-		return nil, unlisted(r.srv, f, time.Since(begin))
+	f, failed := r.catalogs.LastFailure(id)
+	switch {
+	case err != nil || !failed:
+		return nil, errHere // it may not start, or the cache cannot be written
+	case f.At.Before(begin):
+		return r.again(ctx, id)
 	}
-	return nil, errHere // it may not start, or the cache cannot be written
+	e := unlisted(r.srv, f, time.Since(begin))
+	e.Hints = r.tail(r.srv.ID)
+	return nil, e
+}
+
+// again has the hub start a server that failed a while ago: that it is remembered
+// spares lists a wait, but whoever calls may have mended what was wrong.
+func (r *remote) again(ctx context.Context, id catalog.Identity) (*catalog.Catalog, error) {
+	v := r.view()
+	if v == nil {
+		return nil, errHere
+	}
+	if s := v.Server(r.srv.ID); s == nil || !s.Usable() || !v.Serves(s) {
+		return nil, errHere // nor is it started here
+	}
+	refusal := cmdmain.AskHub(ctx, r.dirs, r.srv.ID)
+	if ctx.Err() != nil {
+		return nil, r.m.ended(ctx, "before server "+r.srv.ID+" answered")
+	}
+	if refusal != nil {
+		return nil, r.refused(target{server: r.srv.ID}, refusal)
+	}
+	if c, _ := r.catalogs.Read(id); c != nil {
+		return c, nil
+	}
+	return nil, errHere
 }
 
 // unlisted is the error of a server that gave no list.
-func unlisted(s *config.Server, f catalog.Failure, took time.Duration) error {
+func unlisted(s *config.Server, f catalog.Failure, took time.Duration) *cmdmain.Error {
 	e := &cmdmain.Error{Err: errors.New(f.Why), Word: string(call.Unavailable), Exit: cmdmain.Unavailable}
 	if f.Slow {
 		e.Err = fmt.Errorf("server %s did not start and list its tools within %s; the hub still waits for it", s.ID, config.MaxListWait)

@@ -50,13 +50,18 @@ func servers(env *cmdmain.Env, c *cli.Context) error {
 	}
 	defer host.Close()
 	v := session.View()
-	for _, row := range serverRows(v, host.Catalogs(), time.Now()) {
+	rows := serverRows(v, host.Catalogs(), time.Now())
+	for _, row := range rows {
 		if err := list.Row(row, row.cells()...); err != nil {
 			return err
 		}
 	}
 	if err := list.Close(); err != nil {
 		return err
+	}
+	if len(rows) == 0 && list.Table() && !v.Config.Refused {
+		p.env.Sayf("no servers are declared")
+		p.env.Sayf("hint: mcp-catalog add --help")
 	}
 	if c.Bool("check") {
 		return p.check(v, host.Catalogs())

@@ -47,7 +47,7 @@ func show(env *cmdmain.Env, c *cli.Context) error {
 	v := session.View()
 	var line []byte
 	if s := v.Server(args[0]); s != nil {
-		line, err = serverDetail(serverRows(v, host.Catalogs(), time.Now()), s)
+		line, err = serverDetail(v, serverRows(v, host.Catalogs(), time.Now()), s)
 	} else if t := findTool(v, args[0]); t != nil {
 		line, err = toolDetail(t)
 	} else {
@@ -96,13 +96,16 @@ func toolDetail(t *call.Tool) ([]byte, error) {
 }
 
 // serverDetail is the server's row with what the server said of itself.
-func serverDetail(rows []serverRow, s *call.Server) ([]byte, error) {
+func serverDetail(v *call.View, rows []serverRow, s *call.Server) ([]byte, error) {
 	detail := struct {
 		serverRow
 		ToolNames         []string `json:"tool_names,omitempty"`
 		Prompts           int      `json:"prompts,omitempty"`
+		PromptNames       []string `json:"prompt_names,omitempty"` // of those that are listed, as agents know them
 		Resources         int      `json:"resources,omitempty"`
+		ResourceURIs      []string `json:"resource_uris,omitempty"`
 		ResourceTemplates int      `json:"resource_templates,omitempty"`
+		TemplateURIs      []string `json:"template_uris,omitempty"`
 		Instructions      string   `json:"instructions,omitempty"`
 	}{ToolNames: toolNames(s)}
 	for _, row := range rows {
@@ -115,8 +118,19 @@ func serverDetail(rows []serverRow, s *call.Server) ([]byte, error) {
 	}
 	c := s.Catalog
 	detail.Prompts, detail.Resources, detail.ResourceTemplates = len(c.Prompts), len(c.Resources), len(c.ResourceTemplates)
+	detail.PromptNames, detail.ResourceURIs, detail.TemplateURIs = exposed(v.VisiblePrompts(), s), exposed(v.VisibleResources(), s), exposed(v.VisibleTemplates(), s)
 	detail.Instructions = c.Instructions
 	return withRaw(detail, member{"server_info", c.ServerInfo}, member{"capabilities", c.Capabilities})
+}
+
+// exposed is what agents know the items of s by.
+func exposed(items []*call.Item, s *call.Server) (names []string) {
+	for _, i := range items {
+		if i.Server == s {
+			names = append(names, i.Exposed)
+		}
+	}
+	return names
 }
 
 // member is a member of an object whose value stays the bytes it is.

@@ -53,12 +53,13 @@ func tools(env *cmdmain.Env, c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found := map[*filter]bool{}
+	found, shown := map[*filter]bool{}, 0
 	for _, s := range v.Servers {
 		for _, t := range s.Tools {
 			if !matchAny(wanted, t, found) || tier != "" && t.Decision.Tier != tier {
 				continue
 			}
+			shown++
 			row := toolRowOf(t)
 			if err := list.Row(row, row.cells()...); err != nil {
 				return err
@@ -69,7 +70,13 @@ func tools(env *cmdmain.Env, c *cli.Context) error {
 		return err
 	}
 	sayUnlisted(env, v, wanted)
-	return cmp.Or(p.notInForce(v), unmatched(v, wanted, found))
+	if err := cmp.Or(p.notInForce(v), unmatched(v, wanted, found)); err != nil {
+		return err
+	}
+	if shown == 0 && list.Table() {
+		env.Sayf("no tools")
+	}
+	return nil
 }
 
 // toolRow is one tool in one line.

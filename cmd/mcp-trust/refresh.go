@@ -44,7 +44,7 @@ func refresh(env *cmdmain.Env, p *place, srv *config.Server) error {
 		err = cmdmain.Failure(r.Err)
 	})
 	if err != nil {
-		env.Sayf("%s is allowed, but its tools are not known yet: %s", srv.ID, fmt.Sprintf("mcp-catalog refresh %s", srv.ID))
+		env.Sayf("%s is allowed, but its tools are not known yet: %s", srv.ID, fmt.Sprintf("mcp-catalog refresh %s --project %s", srv.ID, call.ShellQuoted(srv.Project)))
 	}
 	return err
 }

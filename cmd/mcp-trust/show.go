@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"postern/pkg/call"
 	"postern/pkg/cmdmain"
 	"postern/pkg/config"
 	"postern/pkg/secret"
@@ -59,6 +60,9 @@ func describe(w io.Writer, d *trust.Description) error {
 	for _, why := range d.Why {
 		line("changed", "%s", why)
 	}
+	if flags := before(d); flags != "" {
+		line("before", "%s", flags)
+	}
 	line("digest", "%s", s.Digest)
 	line("command", "%s", command(d))
 	if d.Executable != nil {
@@ -83,6 +87,22 @@ func describe(w io.Writer, d *trust.Description) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// before is with which flags the approval was given that this one replaces: without
+// them it would be a lesser one.
+func before(d *trust.Description) string {
+	if d.Record == nil || d.Status != trust.Trusted && d.Status != trust.Stale && d.Status != trust.Expired {
+		return ""
+	}
+	var flags []string
+	if c := d.Record.Class; c != "" && c != config.ClassUnknown {
+		flags = append(flags, "--class "+string(c))
+	}
+	for _, t := range d.Record.Trees {
+		flags = append(flags, "--tree "+call.ShellQuoted(t.Path))
+	}
+	return strings.Join(flags, " ")
 }
 
 // where says in which directory the server runs, and for how many. One that runs

@@ -241,6 +241,20 @@ func (s *Session) Find(ctx context.Context, server, tool string) (*Tool, *Refusa
 	return c.tool, nil
 }
 
+// FindFor is Find for a call that is about to be made. Where ends says that it is not
+// made after a refusal, that has its row.
+func (s *Session) FindFor(ctx context.Context, server, tool string, ends func(*Refusal) bool) (*Tool, *Refusal) {
+	c := s.begin(Request{Server: server, Tool: tool})
+	r := resolve(ctx, c)
+	if r == nil {
+		return c.tool, nil
+	}
+	if r = s.host.cleaned(r.at(StepResolve)); ends(r) {
+		s.end(c, r, func(Answer) {})
+	}
+	return nil, r
+}
+
 // Tools lists the tools of one server that this session may call, starting
 // the server when it was never listed. The error is a *Refusal.
 func (s *Session) Tools(ctx context.Context, server string) ([]*Tool, error) {

@@ -2,6 +2,7 @@ package call
 
 import (
 	"context"
+	"strings"
 
 	"postern/pkg/config"
 	"postern/pkg/trust"
@@ -36,6 +37,9 @@ func changedRefusal(s *Server, tool string, e *trust.ChangedError) *Refusal {
 		Message: e.Error()}
 	if s.Declared.Scope == config.Project {
 		r.Remedy = AllowRemedy(s.Declared) // it shows what is different before it asks
+		if e.Dir != "" {                   // whoever approves may have another PATH, and would approve the same once more
+			r.Remedy = AskUser + "PATH=" + ShellQuoted(e.Dir) + ":$PATH " + strings.TrimPrefix(r.Remedy, AskUser)
+		}
 	}
 	return r
 }

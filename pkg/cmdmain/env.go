@@ -38,7 +38,8 @@ type Env struct {
 	redactor atomic.Pointer[secret.Redactor] // see Redact
 	saying   sync.Mutex                      // held for a write to Stderr
 
-	path       []string // verbs of the command line, for "mcp-x verb --help"
+	path       []string    // verbs of the command line, for "mcp-x verb --help"
+	place      []placeFlag // repeated in hints
 	jsonErrors bool
 	process    *process // nil when this is none
 }

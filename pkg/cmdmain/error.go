@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +75,10 @@ func (e *Env) report(failure *Error) {
 	hints := failure.Hints
 	if failure.Exit == Usage && len(hints) == 0 {
 		hints = []string{e.verb() + " --help"}
+	}
+	hints = slices.Clone(hints)
+	for i, hint := range hints {
+		hints[i] = e.placed(hint)
 	}
 	if e.jsonErrors {
 		e.reportJSON(failure, hints)

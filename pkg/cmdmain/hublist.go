@@ -105,7 +105,7 @@ func (h *HubLister) list(ctx context.Context, s *call.Server, limit time.Duratio
 		Word: call.Timeout, Server: s.Declared.ID, Message: fmt.Sprintf("server %s did not start and list its tools within %s", s.Declared.ID, limit),
 	})
 	defer cancel()
-	if out.Err = h.ask(ctx, s.Declared.ID); out.Err != nil {
+	if out.Err = AskHub(ctx, h.dirs, s.Declared.ID); out.Err != nil {
 		if w := out.Err.Word; w != call.Spawn && (w != call.Unavailable || out.Err.Remedy == "") { // else it was not started
 			out.Stderr = pool.NewestStderr(filepath.Join(h.dirs.State, "stderr"), s.Declared.ID)
 		}
@@ -121,8 +121,10 @@ func (h *HubLister) list(ctx context.Context, s *call.Server, limit time.Duratio
 	return out
 }
 
-func (h *HubLister) ask(ctx context.Context, id string) *call.Refusal {
-	conn, err := hub.DialAny(ctx, h.dirs)
+// AskHub has the hub of dirs list one server again, whatever is remembered of it, and
+// record what it says. A session of whoever asks is open, so that the hub knows it.
+func AskHub(ctx context.Context, dirs state.Dirs, id string) *call.Refusal {
+	conn, err := hub.DialAny(ctx, dirs)
 	if err == nil {
 		_, err = hub.Control(ctx, conn, call.VerbRefresh, id)
 	}

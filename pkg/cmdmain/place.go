@@ -37,6 +37,7 @@ func PlaceFlags() []cli.Flag {
 
 // Dirs are the directories in force: of the environment, and --config-dir.
 func (e *Env) Dirs(c *cli.Context) (state.Dirs, error) {
+	e.keepPlace(c)
 	dirs, err := state.Locate(e.Getenv)
 	if err != nil {
 		return dirs, err
@@ -47,6 +48,39 @@ func (e *Env) Dirs(c *cli.Context) (state.Dirs, error) {
 		}
 	}
 	return dirs, nil
+}
+
+// placeFlag is a flag that says where the command works, as a shell reads it.
+type placeFlag struct {
+	name, value string
+	project     bool
+}
+
+// keepPlace notes the flags that say where the command works, for hints.
+func (e *Env) keepPlace(c *cli.Context) {
+	e.place = nil
+	for _, name := range []string{"project", "config-dir"} {
+		if value := c.String(name); value != "" {
+			e.place = append(e.place, placeFlag{" --" + name, " " + call.ShellQuoted(value), name == "project"})
+		}
+	}
+	if c.Bool("no-project") {
+		e.place = append(e.place, placeFlag{" --no-project", "", true})
+	}
+}
+
+// placed is a hint as it has to be typed: a command of this project works at the
+// same place as this one.
+func (e *Env) placed(hint string) string {
+	if !strings.HasPrefix(hint, "mcp-") || strings.Contains(hint, "--help") {
+		return hint
+	}
+	for _, flag := range e.place {
+		if !strings.Contains(hint+" ", flag.name+" ") && (!flag.project || !strings.Contains(hint, " --project ")) {
+			hint += flag.name + flag.value
+		}
+	}
+	return hint
 }
 
 // Project is the real path of the project in force, "" for none (C21).

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -131,7 +132,11 @@ func compare(h *hashes, srv *config.Server, rec *Record, p *plan) error {
 // path and digest.
 func compareProgram(h *hashes, srv *config.Server, want *Executable, p *program) error {
 	if p.path != want.Path {
-		return &ChangedError{Server: srv.ID, Path: p.path, What: "is found instead of " + want.Path}
+		e := &ChangedError{Server: srv.ID, Path: p.path, What: "is found instead of " + want.Path}
+		if p.searched {
+			e.Dir = filepath.Dir(p.path)
+		}
+		return e
 	}
 	if want.RootOwned && p.rootOwned {
 		return nil

@@ -122,7 +122,7 @@ func TestErrorTexts(t *testing.T) {
 		{&SelfError{Server: "x"}, "server x is postern itself and is never started"},
 		{&SelfError{Server: "x", Depth: 3}, "server x is not started: this postern already runs below 3 others (POSTERN_DEPTH)"},
 		{&DisabledError{"x"}, "server x is disabled"},
-		{&ChangedError{"x", "f", "has changed"}, "server x is not what was approved: f has changed"},
+		{&ChangedError{Server: "x", Path: "f", What: "has changed"}, "server x is not what was approved: f has changed"},
 		{&CodeVariablesError{"x", []string{"A", "B"}}, "server x sets A, B, which can change what code runs"},
 		{&NoRecordError{"/p", "x"}, "there is no decision about server x in /p"},
 	} {

@@ -93,6 +93,7 @@ type ChangedError struct {
 	Server string
 	Path   string // the file that differs
 	What   string // completes "PATH "
+	Dir    string // of PATH, where the command was found; "" unless that is what differs
 }
 
 func (e *ChangedError) Error() string {

@@ -18,6 +18,7 @@ type program struct {
 	stamp     state.Stamp
 	rootOwned bool
 	binary    bool // can be started by descriptor
+	searched  bool // found by its bare name
 }
 
 func (p *program) source() source {
@@ -32,7 +33,7 @@ func find(srv *config.Server, command, dir, lookIn, sessionProject string) (*pro
 	fail := func(why string, searched ...string) error {
 		return &ExecutableError{Server: srv.ID, Command: command, Why: why, Searched: searched}
 	}
-	path, relative := "", false
+	path, relative, searched := "", false, false
 	switch {
 	case command == "":
 		return nil, fail("is empty")
@@ -46,11 +47,11 @@ func find(srv *config.Server, command, dir, lookIn, sessionProject string) (*pro
 		}
 		path, relative = filepath.Join(dir, command), true
 	default:
-		found, searched := search(command, lookIn, srv.Project, sessionProject)
+		found, dirs := search(command, lookIn, srv.Project, sessionProject)
 		if found == "" {
-			return nil, fail("is not found", searched...)
+			return nil, fail("is not found", dirs...)
 		}
-		path = found
+		path, searched = found, true
 	}
 	p, err := inspect(path)
 	if err != nil {
@@ -59,6 +60,7 @@ func find(srv *config.Server, command, dir, lookIn, sessionProject string) (*pro
 	if _, ok := within(srv.Project, p.real); relative && !ok {
 		return nil, fail("leads out of the project")
 	}
+	p.searched = searched
 	return p, nil
 }
 
