@@ -276,14 +276,16 @@ const (
 
 // The bridge between an agent and the shared process (R74, R80).
 const (
-	BridgeEnd      = 900 * time.Millisecond                      // from the end of stdin to its own
-	AloneEnd       = EndGrace + EOFGrace + TermGrace + KillGrace // of a session that it has served without a hub: the servers' end
-	BridgeWaiting  = 4 << 20                                     // of lines that wait for the next hub, beside one
-	BridgeResume   = 5 * time.Second                             // they wait for answers to what is repeated; a server may have to start
-	BridgeLook     = 100 * time.Millisecond                      // how often a write that hangs looks whether the agent is there
-	ParentLook     = time.Second                                 // how often a parent is looked at where the kernel does not tell
-	HubDeaths      = 3                                           // within HubDeathWindow: the session goes on without a hub
-	HubDeathWindow = time.Minute                                 // a hub that was up so long did well
+	BridgeEnd        = 900 * time.Millisecond                      // from the end of stdin to its own
+	AloneEnd         = EndGrace + EOFGrace + TermGrace + KillGrace // of a session that it has served without a hub: the servers' end
+	BridgeWaiting    = 4 << 20                                     // of lines that wait for the next hub, beside one
+	BridgeResume     = 5 * time.Second                             // they wait for answers to what is repeated; a server may have to start
+	BridgeLook       = 100 * time.Millisecond                      // how often a write that hangs looks whether the agent is there
+	ParentLook       = time.Second                                 // how often a parent is looked at where the kernel does not tell
+	BridgeGivenUp    = 64                                          // calls that the agent gave up, whose rows a dying hub may not have written,
+	BridgeGivenUpFor = time.Minute                                 // for so long: one that hangs is killed by then
+	HubDeaths        = 3                                           // within HubDeathWindow: the session goes on without a hub
+	HubDeathWindow   = time.Minute                                 // a hub that was up so long did well
 )
 
 // Which servers run (R20 to R26).

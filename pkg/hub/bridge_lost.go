@@ -8,6 +8,7 @@ import (
 
 	"postern/pkg/call"
 	"postern/pkg/calllog"
+	"postern/pkg/config"
 	"postern/pkg/wire"
 )
 
@@ -32,6 +33,12 @@ func (m *memory) lose(now time.Time, session string, hello *Hello) (rows []calll
 		rows = append(rows, r.row(now, session, hello))
 		told = append(told, r.refuse([]byte(id), m.modern(), lostText, ""))
 	}
+	for _, r := range m.given {
+		if now.Sub(r.ended) < config.BridgeGivenUpFor { // of two rows the hub's counts (C81)
+			rows = append(rows, r.row(r.ended, session, hello))
+		}
+	}
+	m.given = nil
 	for _, q := range m.asked {
 		params := append([]byte(`{"requestId":`), q.agent...)
 		told = append(told, wire.NotificationLine(cancelledMethod, append(params, `,"reason":"the hub was lost"}`...)))

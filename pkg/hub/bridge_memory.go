@@ -27,6 +27,7 @@ const stampBytes = calllog.IDBytes + 1
 type memory struct {
 	open  map[string]request  // requests of the agent, by id as written
 	asked map[string]question // of the hub to the agent, by wire.IDKey of the id that the agent knows
+	given []request           // calls that the agent gave up lately: the hub may not have written their rows yet
 
 	initialize  []byte            // that was answered with a result; as all lines here without newline
 	initialized []byte            // the notification
@@ -47,11 +48,12 @@ type request struct {
 	name    string // of the tool, prompt or resource, as far as it is read
 	stamp   [calllog.IDBytes]byte
 	began   time.Time
-	size    int    // of the line
-	line    []byte // what can be asked again: nil for a call
-	twins   int    // further requests with this id, which the hub refuses
-	heard   bool   // a listen that was acknowledged
-	renewed bool   // a listen that is to be acknowledged anew, which is not shown
+	ended   time.Time // when the agent gave it up
+	size    int       // of the line
+	line    []byte    // what can be asked again: nil for a call
+	twins   int       // further requests with this id, which the hub refuses
+	heard   bool      // a listen that was acknowledged
+	renewed bool      // a listen that is to be acknowledged anew, which is not shown
 }
 
 // question is one of the hub that the agent has not answered.
@@ -89,7 +91,7 @@ func (m *memory) sent(line, stamp []byte, now time.Time) (out []byte, ids []stri
 	case initializedMethod:
 		m.initialized = bytes.Clone(line)
 	case cancelledMethod:
-		m.cancelled(msg)
+		m.cancelled(msg, now)
 	}
 	return line, nil
 }
@@ -175,24 +177,35 @@ func (m *memory) answered(id string) (r request, ok bool) {
 }
 
 // cancelled takes off what the agent gives up: nobody answers that.
-func (m *memory) cancelled(msg wire.Message) {
+func (m *memory) cancelled(msg wire.Message, now time.Time) {
 	var at [1]wire.Span
 	params := msg.ParamsBytes()
 	if wire.Lookup(params, []string{"requestId"}, at[:]) != nil || !at[0].Ok() {
 		return
 	}
 	id := at[0].Of(params)
-	r, ok := m.open[string(id)]
-	if ok && r.method != "initialize" {
-		m.answered(string(id))
+	if r, ok := m.open[string(id)]; ok && r.method != "initialize" {
+		m.giveUp(string(id), now)
 		return
 	}
 	for other, r := range m.open { // written otherwise
 		if r.method != "initialize" && wire.IDKey([]byte(other)) == wire.IDKey(id) {
-			m.answered(other)
+			m.giveUp(other, now)
 			return
 		}
 	}
+}
+
+func (m *memory) giveUp(id string, now time.Time) {
+	r, ok := m.answered(id)
+	if !ok || r.method == "" || r.line != nil {
+		return
+	}
+	if len(m.given) == config.BridgeGivenUp {
+		m.given = slices.Delete(m.given, 0, 1)
+	}
+	r.ended = now
+	m.given = append(m.given, r)
 }
 
 // answer is the agent's answer to a question as the hub gets it: nil when the hub
