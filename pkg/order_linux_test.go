@@ -11,20 +11,25 @@ import (
 
 // A server gets the calls of one session in the order in which the agent wrote
 // them, as it would without a gateway: those of the burst that starts it, those that
-// wait in its queue, and those that go through call_tool. A call that is refused
-// in between holds up nobody (R24).
+// wait in its queue, and those that go through call_tool. Nobody is held up by a
+// call that is refused on its way, that is not answered, or whose server does not
+// start (R24).
 func TestCallsKeepTheirOrder(t *testing.T) {
 	for name, setting := range map[string]string{"many at a time": "max_concurrency: 64, queue: 1000", "one at a time": "max_concurrency: 1, queue: 1000"} {
 		for _, args := range [][]string{nil, {"--no-hub"}, {"--exposure", "lazy"}} {
 			t.Run(fmt.Sprint(name, args), func(t *testing.T) {
-				s := newShared(t, "s [] "+setting, "other [] "+setting)
-				s.run(0, "mcp-catalog", "refresh")
-				a := s.agent(args...)
+				s := newShared(t, "s [] "+setting, "other [] "+setting, "stuck [-fault, no-initialize] start_timeout: 5m", "mute [] timeout: 5m")
+				s.run(0, "mcp-catalog", "refresh", "s", "other", "mute")
+				a := s.agent(append([]string{"--list-wait", "0"}, args...)...)
+				for _, tool := range []string{"stuck__echo", "mute__never"} {
+					s.ask(a, tool, "")
+				}
 				var ids []string
 				for i := range 200 {
 					switch {
 					case i%10 == 9:
 						a.Request("tools/call", mcptest.CallParams("s__nothing", ""))
+						a.Request("tools/call", `{"name":"s__echo","_meta":{"progressToken":1,"progressToken":2}}`)
 					case len(args) > 0 && args[0] == "--exposure":
 						ids = append(ids, a.Request("tools/call", mcptest.CallParams("call_tool", `{"name":"s__echo","arguments":`+s.unique("")+`}`)))
 					default:
