@@ -35,7 +35,6 @@ func (s *session) dispatch(r *request, name string, params []byte, size int, w w
 
 // callOwn has one of the gateway's own tools answer.
 func (s *session) callOwn(r *request, o *ownTool, params []byte, size int, w wanted) {
-	r.ticket.Over() // no server gets it
 	w.through, w.whole = true, o.Name == s.own.readResult.Name
 	s.calls.DoOwn(r.ctx, &o.Own, call.Request{Params: params, LineBytes: size, Modern: r.modern, RowID: r.row},
 		func(a call.Answer) { s.done(r, s.answerLine(r, a, w)) })
