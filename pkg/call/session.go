@@ -234,11 +234,7 @@ func (s *Session) start(ctx context.Context, v *View, srv *Server) (*catalog.Cat
 // Find resolves one tool by server id and the server's own name, starting the
 // server when it was never listed (R40). It writes no row and sends nothing.
 func (s *Session) Find(ctx context.Context, server, tool string) (*Tool, *Refusal) {
-	c := s.begin(Request{Server: server, Tool: tool})
-	if r := resolve(ctx, c); r != nil {
-		return nil, s.host.cleaned(r.at(StepResolve))
-	}
-	return c.tool, nil
+	return s.FindFor(ctx, server, tool, func(*Refusal) bool { return false })
 }
 
 // FindFor is Find for a call that is about to be made. Where ends says that it is not

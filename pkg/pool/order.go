@@ -17,8 +17,22 @@ type Order struct {
 func (o *Order) Join() *Ticket {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.last = &Ticket{before: o.last}
+	o.last = &Ticket{before: o.last.open()}
 	return o.last
+}
+
+// open is the last ticket from t backwards that is not over, nil when all are.
+func (t *Ticket) open() *Ticket {
+	for t != nil {
+		t.mu.Lock()
+		before, isOver := t.before, t.stage == over
+		t.mu.Unlock()
+		if !isOver {
+			break
+		}
+		t = before
+	}
+	return t
 }
 
 // stage is how far a call has come.

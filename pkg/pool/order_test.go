@@ -60,3 +60,22 @@ func TestOrder(t *testing.T) {
 		none.Over()
 	})
 }
+
+// What is over is not kept, whether or not it waited for its turn: a session may
+// have any number of calls that end before.
+func TestOrderKeepsNothing(t *testing.T) {
+	var o Order
+	for range 1000 {
+		o.Join().Over()
+	}
+	head := o.Join()
+	if head.before != nil {
+		t.Error("calls that are over are kept")
+	}
+	for range 1000 {
+		o.Join().Over()
+	}
+	if last := o.Join(); last.before != head {
+		t.Error("between a call and the one it waits for others are kept")
+	}
+}
